@@ -14,6 +14,7 @@ import msgspec
 from rich.markdown import Markdown
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.backends.protocol import Unsupported
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher, connect
@@ -24,7 +25,6 @@ from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import Plan, Selection, make
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, Fingerprint, Image, Warning_
-from levelfield.safety import terminals
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.preparation import prepare

@@ -15,8 +15,8 @@ from levelfield.analysis import analyse
 from levelfield.analysis.types import TimedBlock
 from levelfield.record import files
 from levelfield.record.schema import Absent, Run
-from levelfield.report import sentences, separation
-from levelfield.report.separation import Relation
+from levelfield.report import sentences
+from levelfield.report.sentences import Relation
 from studies import commands
 
 RECORD = Path(__file__).resolve().parents[1] / "reports" / "trials" / "default-runs.json"
@@ -77,7 +77,7 @@ def _case(block: TimedBlock) -> CaseSeen:
         for row in block.rows
         if row.ratio is not None and row.half_width is not None and row.arm != block.best
     ]
-    tied = (row.arm for row in block.rows if separation.relation(row) in (Relation.EQUAL, Relation.NOT_SEPARATED))
+    tied = (row.arm for row in block.rows if sentences.relation(row) in (Relation.EQUAL, Relation.NOT_SEPARATED))
     return CaseSeen(
         title=sentences.title(block.case),
         model=block.case.model,

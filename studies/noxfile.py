@@ -34,7 +34,6 @@ STUDIES = {
     "studies.rigor.command": "Measure false alarms and power beside the rules of other tools: 45 minutes, quiet.",
     "studies.harness.command": "Compare Levelfield's worker and four other tools with bare loops: 1 to 2 hours, quiet.",
     "studies.regressions.trial": "Try `ab` on released versions that are known to differ, or not to: hours, quiet.",
-    "studies.published_comparison.command": "Run a well-known comparison of five frameworks as published, and fairly.",
     "studies.reboots.command": "Try `upgrade` on a QEMU machine that reboots into another kernel: as root, 35 minutes.",
     "studies.simulation.command": "Simulate how often the rules err on a machine with two states: some minutes.",
     "studies.default_runs": "Add default runs, by their folders, to the record of runs at different hours.",

@@ -4,7 +4,7 @@ The levels are rough, the numbers mean nothing, and no figure from here belongs 
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, get_args
 
 import msgspec
@@ -583,6 +583,35 @@ def first_generation(run: Run, **changes: object) -> Run:
     return msgspec.structs.replace(
         run, blocks=(msgspec.structs.replace(first, generations=(generation, *others)), *rest)
     )
+
+
+def with_generations(run: Run, change: Callable[[Generation], Generation]) -> Run:
+    """Change every generation of every block."""
+    blocks = (msgspec.structs.replace(block, generations=tuple(map(change, block.generations))) for block in run.blocks)
+    return msgspec.structs.replace(run, blocks=tuple(blocks))
+
+
+def with_launches(run: Run, change: Callable[[Launch], Launch], arm: str = "") -> Run:
+    """Change every launch, or those of one arm."""
+
+    def changed(generation: Generation) -> Generation:
+        launches = (change(each) if arm in {"", each.arm} else each for each in generation.launches)
+        return msgspec.structs.replace(generation, launches=tuple(launches))
+
+    return with_generations(run, changed)
+
+
+def with_turns(run: Run, change: Callable[[Turn], Turn], arm: str = "") -> Run:
+    """Change every turn, or those of one arm."""
+
+    def in_round(each: Round) -> Round:
+        turns = (change(turn) if arm in {"", turn.arm} else turn for turn in each.turns)
+        return msgspec.structs.replace(each, turns=tuple(turns))
+
+    def changed(generation: Generation) -> Generation:
+        return msgspec.structs.replace(generation, rounds=tuple(map(in_round, generation.rounds)))
+
+    return with_generations(run, changed)
 
 
 def make_image(name: str, launcher: Literal["docker", "venv", "host"]) -> Image:

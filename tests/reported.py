@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from levelfield.record.page import NAME
-from levelfield.share.inputs import read
+from levelfield.share.attestation import read
 from levelfield.share.verify import verify
 
 _TOLD = re.compile(r"^Report: (.+)$", re.MULTILINE)

@@ -34,7 +34,7 @@ ENTRY = BackendInfo(
 
 _RENAMED = """
 from msgspec.structs import replace
-from levelfield.zoo.mlp.spec import MODEL as MLP
+from levelfield.zoo.mlp import MODEL as MLP
 MODEL = replace(MLP, name='other')
 """
 
@@ -213,8 +213,8 @@ def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "reason"),
     [
-        ("mlp", "from levelfield.zoo.mlp.spec import MODEL", "a built-in model has this name"),
-        ("other", "from levelfield.zoo.mlp.spec import MODEL", "its Model is called 'mlp'"),
+        ("mlp", "from levelfield.zoo.mlp import MODEL", "a built-in model has this name"),
+        ("other", "from levelfield.zoo.mlp import MODEL", "its Model is called 'mlp'"),
         ("other", "MODEL = 3", "is a int and no Model"),
         (
             "other",

@@ -25,7 +25,6 @@ from studies import commands
 from studies.commands import begin
 from studies.harness.contestants import Contestant, Loop, Pace, Target
 from studies.harness.findings import Cell, Contrast, Finding, Limit, Trial, markdown, pooled
-from studies.harness.form_worker import TRANSFORMERS
 from studies.harness.other_tools import (
     OPTIMUM_BENCHMARK,
     PYPERF,
@@ -107,7 +106,7 @@ def launched(
     tools = {tool.name: tool.program(there, place, quick)} if tool.program else {}
     if tool.image == OPTIMUM_BENCHMARK:
         with closing(FolderProcess(there, place)) as process:
-            yield {BARE: Loop(process, "bare", TRANSFORMERS), **tools}
+            yield {BARE: Loop(process, "bare"), **tools}
     else:
         with both(target, order) as (worker, process):
             loops = {name: Loop(process, loop) for name, loop in {BARE: "bare", **tool.loops}.items()}

@@ -182,26 +182,22 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
-    def load(self, request: form_worker.FormsRequest) -> list[form_worker.Answer]:
-        """Load forms, and return what they answer."""
+    def verify(self, target: Target, request: form_worker.FormRequest) -> None:
+        """Load a step, and refuse it if it does not compute what the reference does."""
         try:
-            return self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
+            answer = self.ask(request, form_worker.Answer, LOAD_TIMEOUT_S)
         except BaseException:
             self.close()
             raise
-
-    def verify(self, target: Target, request: form_worker.FormsRequest) -> None:
-        """Load one form, and refuse it if it does not compute what the reference does."""
-        (answer,) = self.load(request)
         reference = target.resources.artifacts.reference(target.case.model, form_worker.VERIFIED)
         parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
         if not parity.equal:
             self.close()
             raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
 
-    def windows(self, turns: Sequence[tuple[str, str]], pace: Pace, rewarm_ns: int) -> list[Reading]:
+    def windows(self, loops: Sequence[str], pace: Pace, rewarm_ns: int) -> list[Reading]:
         """Take windows one after the other; raises as `ask` does."""
-        request = form_worker.Windows(tuple(turns), pace.window_ns, pace.min_calls, rewarm_ns)
+        request = form_worker.Windows(tuple(loops), pace.window_ns, pace.min_calls, rewarm_ns)
         return [reading(samples) for samples in self.ask(request, list[list[int]])]
 
     def close(self) -> None:
@@ -220,21 +216,21 @@ class BareProcess(InlineProcess):
         if os.getuid() == 0:
             os.chown(cache, NOBODY, NOBODY)
         super().__init__(target, name, cache)
-        self.verify(target, form_worker.FormsRequest(self.task))
+        self.verify(target, form_worker.FormRequest(self.task))
 
 
 class Loop:
-    """A loop around one of the forms that a process offers, as a contestant."""
+    """A loop around the step of a process, as a contestant."""
 
     starts_anew = False
 
-    def __init__(self, process: InlineProcess, loop: str, form: str = form_worker.FAIRLY) -> None:
+    def __init__(self, process: InlineProcess, loop: str) -> None:
         self.notes: dict[str, str] = {}
-        self.inside, self.loop, self.form = process, loop, form
+        self.inside, self.loop = process, loop
         self.process, self.pid = process.process, process.pid
 
     def window(self, pace: Pace) -> Reading:
-        (taken,) = self.inside.windows([(self.form, self.loop)], pace, REWARM_NS)
+        (taken,) = self.inside.windows([self.loop], pace, REWARM_NS)
         return taken
 
 

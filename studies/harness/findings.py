@@ -19,8 +19,8 @@ from levelfield.record.schema import Case
 from levelfield.report.markdown import interval, table
 from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.levels import levels_of_windows
-from levelfield.statistics.medians import median_interval
 from levelfield.statistics.student import MIN_LAUNCHES, spread_of
+from levelfield.statistics.windows import median_interval
 from studies.commands import Measurement
 
 Verdict = Literal["within", "not shown", "outside", "no limit"]

@@ -24,8 +24,7 @@ from levelfield.images.build import build
 from levelfield.launchers.docker import NOBODY
 from levelfield.launchers.protocol import WorkerPaths
 from levelfield.schedule.resources import task_for
-from levelfield.zoo import inputs, models, weights
-from levelfield.zoo.bert import spec as bert
+from levelfield.zoo import bert, inputs, models, weights
 from studies.harness import form_worker, programs
 from studies.harness.contestants import InlineProcess, Pace, Reading, Target, python_of, run_program
 
@@ -217,7 +216,7 @@ class FolderProcess(InlineProcess):
     def __init__(self, target: Target, place: Workspace) -> None:
         name = f"bare loop around transformers' {target.case.model}"
         super().__init__(target, name, None, place.folders("model"))
-        self.verify(target, form_worker.FormsRequest(self.task, (form_worker.TRANSFORMERS,), folder=MODEL))
+        self.verify(target, form_worker.FormRequest(self.task, folder=MODEL))
 
 
 def write_model(place: Workspace, model: str) -> None:

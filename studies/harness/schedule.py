@@ -14,7 +14,6 @@ from levelfield.machine.signals import Signals, difference
 from levelfield.record.disturbance import sentence
 from studies.harness.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
 from studies.harness.findings import Cell, Contrast, Finding, Generation, Round, Window, find
-from studies.harness.form_worker import FAIRLY
 
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness
@@ -121,7 +120,7 @@ def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random,
     pids = {name: pid for name, pid in _pids(arms).items() if pid}
     turns = turn_order(sorted(names), effort.turns, order)
     before = signals.snapshot(pids)
-    readings = process.windows([(FAIRLY, loop) for loop in turns], effort.turn, TURN_REWARM_NS)
+    readings = process.windows(turns, effort.turn, TURN_REWARM_NS)
     why = sentence(reasons([difference(before, signals.snapshot(pids), process.process)], len(signals.cpus)))
     windows = [Window(names[loop], *taken) for loop, taken in zip(turns, readings, strict=True)]
     return tuple(Round(both, disturbed=why) for both in zip(windows[::2], windows[1::2], strict=True))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
-from levelfield.safety import untrusted
 
 CPUS = 2
 MEMORY_BYTES = 3 << 30

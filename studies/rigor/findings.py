@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from levelfield.statistics.arrays import InsufficientData
+from levelfield.statistics.power import split_variance
 from levelfield.statistics.proportions import proportion
-from levelfield.statistics.variance import split_variance
 from studies.rigor import rules
 from studies.rigor.record import Answer, Finding, Outcome, Rule, Stream, Table, Tally, Variance
 from studies.rigor.rivals import RULES

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Artifact, Case, Image
+from levelfield.statistics.power import VarianceSplit
 from levelfield.statistics.proportions import Proportion
-from levelfield.statistics.variance import VarianceSplit
 from studies.commands import MachineRecord
 
 KEPT_CALLS = 20

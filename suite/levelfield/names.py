@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from levelfield.errors import LevelfieldError
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MOST_NAMES = 50
 
 
 def check_file_name(what: str, name: str) -> None:
@@ -34,5 +35,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
     if close:
         fix = "Did you mean " + " or ".join(f"{each!r}" for each in close) + "?"
     else:
-        fix = f"Known: {', '.join(names)}." if names else "There are none."
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        fix = f"Known: {', '.join(names[:MOST_NAMES])}{more}." if names else "There are none."
     return LevelfieldError(f"There is no {kind} called {name!r}.", fix=fix)

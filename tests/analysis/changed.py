@@ -2,10 +2,10 @@
 
 import msgspec
 
-from levelfield.analysis import Analysis
-from levelfield.analysis.types import Row
-from levelfield.record.schema import Block, Failure, Generation, Launch, Run
-from tests.records_builder import make_run
+from levelfield.analysis import Analysis, analyse
+from levelfield.analysis.types import Insights, Row
+from levelfield.record.schema import Failure, Run, Turn
+from tests.records_builder import make_run, with_launches, with_turns
 
 CRASHED = Failure(stage="load", kind="crashed", message="The worker ended with signal 9.")
 
@@ -24,26 +24,18 @@ def exact(**changes: object) -> Run:
 
 def replace_launches(run: Run, arm: str, **changes: object) -> Run:
     """Change every launch of an arm, in every block."""
-
-    def launch(found: Launch) -> Launch:
-        return msgspec.structs.replace(found, **changes) if found.arm == arm else found
-
-    def generation(found: Generation) -> Generation:
-        return msgspec.structs.replace(found, launches=tuple(map(launch, found.launches)))
-
-    def block(found: Block) -> Block:
-        return msgspec.structs.replace(found, generations=tuple(map(generation, found.generations)))
-
-    return msgspec.structs.replace(run, blocks=tuple(map(block, run.blocks)))
+    return with_launches(run, lambda launch: msgspec.structs.replace(launch, **changes), arm)
 
 
 def replace_windows(run: Run, arm: str, **changes: object) -> Run:
     """Change every timed window of an arm, in every block."""
-    found = msgspec.to_builtins(run)
-    for block in found["blocks"]:
-        for generation in block["generations"]:
-            for round_ in generation["rounds"]:
-                for turn in round_["turns"]:
-                    if turn["arm"] == arm:
-                        turn["window"] |= changes
-    return msgspec.convert(found, Run)
+
+    def changed(turn: Turn) -> Turn:
+        assert turn.window is not None
+        return msgspec.structs.replace(turn, window=msgspec.structs.replace(turn.window, **changes))
+
+    return with_turns(run, changed, arm)
+
+
+def derived(run: Run) -> Insights:
+    return analyse(run).insights

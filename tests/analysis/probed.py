@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from levelfield.record.schema import Generation, MachineProbe, Reason, Round, Run, Turn
+from levelfield.record.schema import Generation, MachineProbe, Round, Run, Turn
 from levelfield.record.states import State, levels
+from tests.records_builder import with_generations
 
 CALM = MachineProbe(900_000, 400_000, 500_000)
 BUSY = MachineProbe(1_400_000, 400_000, 500_000)
-OUTSIDE = (Reason("others", 0.4, 0.13),)
 AROUND: dict[State, tuple[MachineProbe, MachineProbe]] = {
     "calm": (CALM, CALM),
     "contended": (BUSY, BUSY),
@@ -61,10 +61,7 @@ def probed(
         rounds = tuple(round_(found.index, each) for each in found.rounds)
         return msgspec.structs.replace(found, rounds=rounds, levels=levels(looked, kept))
 
-    blocks = tuple(
-        msgspec.structs.replace(block, generations=tuple(map(generation, block.generations))) for block in run.blocks
-    )
-    return msgspec.structs.replace(run, blocks=blocks)
+    return with_generations(run, generation)
 
 
 def _slower(turn: Turn, factor: float) -> Turn:

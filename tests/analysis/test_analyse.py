@@ -3,7 +3,6 @@
 import msgspec
 
 from levelfield.analysis import analyse
-from levelfield.analysis.types import TimedBlock
 from tests.analysis.changed import exact, replace_windows, rows
 from tests.records_builder import make_run
 
@@ -20,11 +19,3 @@ def test_an_empty_record_is_analysed() -> None:
 def test_huge_numbers_are_survived() -> None:
     analysis = analyse(replace_windows(exact(scenarios=("latency",)), "openvino", samples_ns=[2**63 - 1, 2**63 - 2]))
     assert rows(analysis)["openvino"].rank == 7
-
-
-def test_every_block_is_answered_in_the_order_of_the_record() -> None:
-    run = make_run()
-    analysis = analyse(run)
-    assert [block.case for block in analysis.blocks] == [block.case for block in run.blocks]
-    assert all(isinstance(block, TimedBlock) for block in analysis.timed)
-    assert len(analysis.timed) == 6

@@ -5,24 +5,9 @@ import numpy as np
 
 from levelfield.analysis import collect
 from levelfield.record.schema import Absent, Launch, Memory, Window
-from tests.records_builder import CANARY, make_run
+from tests.records_builder import make_run
 
 BLOCK = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency",), generations=2, rounds=3).blocks[0]
-
-
-def test_launches_of_one_arm_or_of_all_but_with_the_canary() -> None:
-    assert [(generation.index, launch.arm) for generation, launch in collect.launches(BLOCK, "jax")] == [
-        (0, "jax"),
-        (1, "jax"),
-    ]
-    assert {launch.arm for _, launch in collect.launches(BLOCK)} >= {"jax", "torch"}
-
-
-def test_turns_come_with_their_generation_and_round() -> None:
-    places = [(generation.index, round_.index) for generation, round_, _ in collect.turns(BLOCK, "torch")]
-    assert places == sorted(places)
-    assert len(places) == 6
-    assert all(turn.arm == "torch" for *_, turn in collect.turns(BLOCK, "torch"))
 
 
 def test_a_window_s_median_is_the_bits_that_numpy_gives() -> None:
@@ -31,12 +16,6 @@ def test_a_window_s_median_is_the_bits_that_numpy_gives() -> None:
         samples = tuple(rng.integers(1, 10**9, calls).tolist())
         window = Window((), samples, sum(samples), 0, 0, 0, 0, 0, 0)
         assert collect.summarise_window(window, (0, 0)).median_ns == float(np.median(samples))
-
-
-def test_the_canary_is_no_arm_and_a_block_without_one_has_no_summaries_of_it() -> None:
-    assert [summary.arm.id for summary in collect.arms(BLOCK)] == ["jax", "torch"]
-    assert len(collect.summaries(BLOCK, CANARY)) == 2
-    assert collect.summaries(BLOCK, None) == ()
 
 
 def test_a_window_that_holds_no_times_failed() -> None:

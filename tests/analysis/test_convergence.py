@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.summary import reduce
 from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow
-from levelfield.compare.ab import judge_arms
-from levelfield.compare.types import Gate, Verdict
-from levelfield.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
-from levelfield.report.export import rows as table_rows
-from levelfield.statistics.student import MIN_LAUNCHES
-from tests.records_builder import LEVELS_MS, make_run
+from levelfield.record.schema import Convergence, Evaluation, Generation, Launch, Run
+from tests.records_builder import LEVELS_MS, make_run, with_generations
 
 STEPS = (90, 100, 110, 120, 90)
 """To the target, seed by seed, as the builder has them."""
@@ -33,23 +28,12 @@ def row(run: Run, arm: str) -> ConvergenceRow:
 
 def changed(run: Run, arm: str, change: Callable[[int, Launch], Launch]) -> Run:
     """Change the launches of one arm; the function takes the generation's index and the launch."""
-    blocks = tuple(
-        msgspec.structs.replace(
-            each,
-            generations=tuple(
-                msgspec.structs.replace(
-                    generation,
-                    launches=tuple(
-                        change(generation.index, launch) if launch.arm == arm else launch
-                        for launch in generation.launches
-                    ),
-                )
-                for generation in each.generations
-            ),
-        )
-        for each in run.blocks
-    )
-    return msgspec.structs.replace(run, blocks=blocks)
+
+    def in_generation(each: Generation) -> Generation:
+        launches = (change(each.index, launch) if launch.arm == arm else launch for launch in each.launches)
+        return msgspec.structs.replace(each, launches=tuple(launches))
+
+    return with_generations(run, in_generation)
 
 
 def training(launch: Launch) -> Convergence:
@@ -157,45 +141,6 @@ def test_a_seed_that_diverges_is_counted_and_costs_its_own_arm_only(run: Run) ->
     assert all(each.standing == "ranked" for each in block(found).rows if each.arm != "tensorflow")
 
 
-def test_what_does_not_train_as_the_reference_is_never_ranked(run: Run) -> None:
-    def change(index: int, launch: Launch) -> Launch:
-        del index
-        assert isinstance(launch.parity, Parity)
-        wrong = msgspec.structs.replace(launch.parity, equal=False, reason="It trains otherwise.")
-        return msgspec.structs.replace(launch, parity=wrong)
-
-    found = changed(run, "jax", change)
-    assert row(found, "jax").standing == "unequal"
-    result = analyse(found)
-    assert result.exit_code == 1
-    assert any(warning.message.startswith("It trains otherwise") for warning in result.warnings)
-    assert block(found).best == "torch-compile"
-
-
-def test_a_launch_that_failed_is_no_training() -> None:
-    failure = Failure(stage="load", kind="unsupported", message="Needs a compiler.")
-    found = make_run(models=("mlp",), scenarios=("convergence",), failures={("torch-compile", "mlp"): failure})
-    arm = row(found, "torch-compile")
-    assert (arm.standing, arm.reason, arm.launches) == ("absent", "Needs a compiler.", 0)
-    assert arm.curves == ()
-
-
-def test_few_seeds_show_numbers_and_no_rank() -> None:
-    found = block(make_run(models=("mlp",), scenarios=("convergence",), generations=2))
-    assert found.best is None
-    assert found.unranked_reason == f"2 launches, and a ranking takes {MIN_LAUNCHES}"
-    assert all(each.time_ns is not None for each in found.rows)
-
-
-def test_a_cut_off_run_has_what_was_trained(run: Run) -> None:
-    empty = msgspec.structs.replace(
-        run, blocks=tuple(msgspec.structs.replace(each, generations=()) for each in run.blocks)
-    )
-    found = block(empty)
-    assert (found.network, found.target, found.best) == ("", None, None)
-    assert {each.standing for each in found.rows} == {"absent"}
-
-
 @pytest.mark.parametrize(
     "point",
     [
@@ -214,21 +159,6 @@ def test_impossible_points_are_no_times(run: Run, point: Evaluation) -> None:
     assert jax.standing == "failed"
 
 
-def test_costs_are_times_by_seed(run: Run) -> None:
-    found = launch_levels(run.blocks[0])
-    assert set(found) == {"torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"}
-    assert sorted(found["jax"]) == [0, 1, 2, 3, 4]
-
-
-def test_two_arms_of_one_run_are_judged_seed_by_seed() -> None:
-    pair = make_run(models=("mlp",), scenarios=("convergence",), backends=("jax", "tensorflow"), generations=8)
-    old, new = pair.blocks[0].arms
-    (judged,) = judge_arms(pair, old, new, Gate())
-    assert (judged.metric, judged.verdict) == ("convergence", Verdict.SLOWER)
-    assert judged.ratio is not None
-    assert judged.ratio.value == pytest.approx(0.65 / 0.47, rel=0.03)
-
-
 def test_other_seeds_are_another_question_to_a_comparison(run: Run) -> None:
     def inputs(record: Run) -> frozenset[str]:
         return reduce(record, "0" * 64).answers["jax", record.blocks[0].case.id].inputs
@@ -237,14 +167,3 @@ def test_other_seeds_are_another_question_to_a_comparison(run: Run) -> None:
     more = make_run(models=("mlp",), scenarios=("convergence",), generations=6)
     assert len(inputs(run)) == 1, "or nothing would ever be compared"
     assert inputs(run) == inputs(again) != inputs(more)
-
-
-def test_results_can_be_exported(run: Run) -> None:
-    first = next(iter(table_rows("results", run, analyse(run))))
-    assert (first["scenario"], first["metric"], first["unit"], first["launches"]) == (
-        "convergence",
-        "time to accuracy",
-        "ns",
-        5,
-    )
-    assert first["rank"] == 1

@@ -7,32 +7,20 @@ from levelfield import analysis
 from levelfield.analysis import hardware
 from levelfield.record.schema import Absent, Noise, Run, Turn
 from levelfield.report import html
-from tests.records_builder import make_run
+from tests.records_builder import make_run, with_turns
 
 
-def with_energy(run: Run, recorded: int | Absent, *, arm: str = "") -> Run:
-    """Give every turn so much energy a call, in microjoules; only one arm's where it is named."""
+def with_energy(run: Run, recorded: int | Absent) -> Run:
+    """Give every turn so much energy a call, in microjoules."""
 
     def turned(turn: Turn) -> Turn:
-        if turn.noise is None or turn.window is None or (arm and turn.arm != arm):
+        if turn.noise is None or turn.window is None:
             return turn
         calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
         spent = recorded if isinstance(recorded, Absent) else recorded * calls
         return msgspec.structs.replace(turn, noise=msgspec.structs.replace(turn.noise, package_energy_uj=spent))
 
-    blocks = []
-    for block in run.blocks:
-        generations = tuple(
-            msgspec.structs.replace(
-                generation,
-                rounds=tuple(
-                    msgspec.structs.replace(each, turns=tuple(map(turned, each.turns))) for each in generation.rounds
-                ),
-            )
-            for generation in block.generations
-        )
-        blocks.append(msgspec.structs.replace(block, generations=generations))
-    return msgspec.structs.replace(run, blocks=tuple(blocks))
+    return with_turns(run, turned)
 
 
 @pytest.fixture
@@ -66,36 +54,6 @@ def test_mean_power_is_energy_over_time(run: Run) -> None:
     assert row.power_w == pytest.approx(spent / 1e6 / (sum(each.elapsed_ns for each in noises) / 1e9))
 
 
-def test_an_arm_that_was_reported_in_part_is_absent_with_the_reason(run: Run) -> None:
-    recorded = with_energy(run, 50_000)
-    first = next(
-        turn
-        for turn in recorded.blocks[0].generations[0].rounds[0].turns
-        if turn.arm == "torch" and turn.noise is not None
-    )
-    assert first.noise is not None
-    lost = msgspec.structs.replace(first.noise, package_energy_uj=Absent("RAPL does not answer any more"))
-    round_ = recorded.blocks[0].generations[0].rounds[0]
-    turns = tuple(msgspec.structs.replace(turn, noise=lost) if turn is first else turn for turn in round_.turns)
-    generation = msgspec.structs.replace(
-        recorded.blocks[0].generations[0],
-        rounds=(msgspec.structs.replace(round_, turns=turns), *recorded.blocks[0].generations[0].rounds[1:]),
-    )
-    block = msgspec.structs.replace(recorded.blocks[0], generations=(generation, *recorded.blocks[0].generations[1:]))
-    row = hardware.energies(msgspec.structs.replace(recorded, blocks=(block,)))[0].rows[0]
-    assert row.per_item_j == Absent("RAPL does not answer any more")
-    assert row.items_per_joule == row.per_item_j
-
-
 def test_a_counter_that_stood_still_is_no_zero(run: Run) -> None:
     row = hardware.energies(with_energy(run, 0))[0].rows[0]
     assert row.per_item_j == Absent("the energy counter did not move")
-
-
-def test_the_page_shows_it(run: Run) -> None:
-    recorded = with_energy(run, 50_000, arm="torch")
-    page = html.render(recorded, analysis.analyse(recorded))
-    assert 'id="energy"' in page
-    assert 'href="#energy"' in page
-    assert ">0.0500<" in page
-    assert ">20.0<" in page

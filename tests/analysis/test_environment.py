@@ -1,7 +1,6 @@
 """The environment of a run: facts that may explain a change, and the hardware."""
 
 import msgspec
-import pytest
 
 from levelfield.analysis import environment
 from levelfield.record.schema import Absent, Fingerprint
@@ -32,13 +31,6 @@ def test_no_name_of_a_host_or_a_person_leaves_the_record() -> None:
     named = msgspec.structs.replace(run, machine={**run.machine, "identity": {"host": "anna-laptop", "user": "anna"}})
     assert environment.environment(named) == environment.environment(run)
     assert environment.machine_key(named.machine) == environment.machine_key(run.machine)
-
-
-def test_what_is_measured_anew_each_time_is_no_change() -> None:
-    run = small_run()
-    kernel = {**run.machine["kernel"], "timer step ns": 61}
-    again = msgspec.structs.replace(run, machine={**run.machine, "kernel": kernel})
-    assert environment.environment(again) == environment.environment(run)
 
 
 def test_software_does_not_make_another_machine_and_hardware_does() -> None:
@@ -82,20 +74,3 @@ def test_only_what_can_explain_an_arm_concerns_it() -> None:
 
     assert all(map(concerns, ("kernel", "tool", "inputs", "image torch", "arm torch-compile")))
     assert not any(map(concerns, ("image jax", "arm torch", "arm jax")))
-
-
-@pytest.mark.parametrize(
-    ("nodes", "listed"),
-    [
-        ((0, 1), {"memory nodes": "0,1"}),
-        (Absent("one node"), {"memory nodes": "not known: one node"}),
-        (None, {}),
-    ],
-)
-def test_the_memory_nodes_of_a_run_are_a_setting(
-    nodes: tuple[int, ...] | Absent | None, listed: dict[str, str]
-) -> None:
-    run = small_run()
-    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, memory_nodes=nodes))
-    found = environment.environment(run)["settings"]
-    assert {name: value for name, value in found.items() if name.startswith("memory")} == listed

@@ -35,7 +35,3 @@ def test_a_matrix_has_a_row_for_each_generation_and_nan_where_there_is_no_launch
     found = estimates.matrix({"a": {0: 1.0, 2: math.e}, "b": {2: 1.0}})
     np.testing.assert_allclose(found, [[0.0, np.nan], [1.0, 0.0]])
     assert estimates.matrix({"a": {0: 1.0}}, [0, 1]).shape == (2, 1)
-
-
-def test_an_estimate_in_another_unit_has_all_three_scaled() -> None:
-    assert Estimate(2.0, 1.0, None).scaled(0.5) == Estimate(1.0, 0.5, None)

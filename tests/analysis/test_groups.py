@@ -1,11 +1,8 @@
 """Groups of cases that differ in one property alone."""
 
-import msgspec
-import pytest
-
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import launch_levels
-from levelfield.analysis.precision import Member, apart_in
+from levelfield.analysis.scaling import Member, apart_in
 from levelfield.record.schema import Run
 from tests.records_builder import make_run
 
@@ -33,17 +30,6 @@ def test_cases_that_share_the_rest_are_one_group_in_the_order_of_the_run() -> No
     ]
 
 
-def test_one_value_alone_is_no_group() -> None:
-    assert by_threads(made()) == ()
-    twice = made(precisions=("fp32", "bf16"))
-    assert by_threads(twice) == (), "there are two cases, and one number of threads"
-
-
-def test_only_timed_cases_are_grouped() -> None:
-    (group,) = by_threads(made(scenarios=("latency", "memory", "cold-start"), threads=(1, 2)))
-    assert {member.case.scenario for member in group} == {"latency"}
-
-
 def test_a_member_holds_its_block_and_the_analysis_of_that_very_block() -> None:
     (group,) = by_threads(made(threads=(1, 2)))
     for member in group:
@@ -57,10 +43,3 @@ def test_a_control_is_no_row_of_a_group() -> None:
     for member in group:
         assert "jax#2" in {row.arm for row in member.found.rows}
         assert {row.arm for row in member.rows()} == {"jax", "openvino"}
-
-
-def test_an_analysis_of_another_record_is_refused() -> None:
-    run = made(threads=(1, 2))
-    shorter = msgspec.structs.replace(run, blocks=run.blocks[:1])
-    with pytest.raises(ValueError, match="zip"):
-        apart_in(run, analyse(shorter).blocks, "precision")

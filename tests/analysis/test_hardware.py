@@ -5,9 +5,9 @@ import pytest
 
 from levelfield import analysis
 from levelfield.analysis import hardware
-from levelfield.record.schema import Absent, DeviceUse, Memory, Run, Turn
+from levelfield.record.schema import Absent, DeviceUse, Run, Turn
 from levelfield.report import html
-from tests.records_builder import make_run
+from tests.records_builder import make_run, with_turns
 
 ELAPSED_NS = 600_000_000
 
@@ -34,24 +34,10 @@ def use(turn: Turn, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent)
 def on_gpu(run: Run, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Run:
     """Give every window of a run the same company of a GPU; the second arm's differs by `changed`."""
 
-    def turned(turn: Turn, arm: str) -> Turn:
-        return use(turn, **(changed if turn.arm == arm else {})) if turn.window is not None else turn
+    def turned(turn: Turn) -> Turn:
+        return use(turn, **(changed if turn.arm == "jax" else {})) if turn.window is not None else turn
 
-    blocks = []
-    for block in run.blocks:
-        arm = block.arms[1].id
-        generations = tuple(
-            msgspec.structs.replace(
-                generation,
-                rounds=tuple(
-                    msgspec.structs.replace(each, turns=tuple(turned(turn, arm) for turn in each.turns))
-                    for each in generation.rounds
-                ),
-            )
-            for generation in block.generations
-        )
-        blocks.append(msgspec.structs.replace(block, generations=generations))
-    return msgspec.structs.replace(run, blocks=tuple(blocks))
+    return with_turns(run, turned)
 
 
 @pytest.fixture
@@ -107,26 +93,6 @@ def test_windows_too_short_for_the_counter_have_neither_energy_nor_power(run: Ru
     assert still.energy_per_item_j == Absent("the energy counter did not move")
 
 
-def test_the_frameworks_own_count_stands_beside(run: Run) -> None:
-    block = run.blocks[0]
-    generations = tuple(
-        msgspec.structs.replace(
-            generation,
-            launches=tuple(
-                msgspec.structs.replace(
-                    launch,
-                    memory=Memory(1, 1, "VmHWM", {"peak allocated": 1000 + generation.index, "peak reserved": 9}),
-                )
-                for launch in generation.launches
-            ),
-        )
-        for generation in block.generations
-    )
-    recorded = msgspec.structs.replace(run, blocks=(msgspec.structs.replace(block, generations=generations),))
-    row = hardware.devices(on_gpu(recorded))[0].rows[0]
-    assert row.allocated_bytes == 1000 + max(generation.index for generation in generations)
-
-
 def test_a_held_down_clock_and_memory_errors_are_warned_of(run: Run) -> None:
     throttled = on_gpu(run, throttled=("power limit",), sm_clock_mhz=1200, ecc_errors=1)
     rows = hardware.devices(throttled)[0].rows
@@ -153,21 +119,3 @@ def test_errors_of_the_driver_are_warned_of_wherever_they_came(run: Run) -> None
     (warning,) = (each for each in found.warnings if each.code == "gpu-xid" and each.about == run.blocks[0].case.id)
     assert "XID 31 (memory that is not there was asked for)" in warning.message
     assert '<span class="under">31</span>' in html.render(reported, found)
-
-
-def test_an_error_that_took_the_worker_with_it_is_reported(run: Run) -> None:
-    recorded = on_gpu(run, xid_errors=())
-    block = recorded.blocks[0]
-    generation = block.generations[0]
-    round_ = generation.rounds[0]
-    faulted = use(round_.turns[0]).device
-    assert faulted is not None
-    lost = msgspec.structs.replace(
-        round_.turns[0], window=None, device=msgspec.structs.replace(faulted, xid_errors=(79,))
-    )
-    rounds = (msgspec.structs.replace(round_, turns=(lost, *round_.turns[1:])), *generation.rounds[1:])
-    generations = (msgspec.structs.replace(generation, rounds=rounds), *block.generations[1:])
-    blocks = (msgspec.structs.replace(block, generations=generations), *recorded.blocks[1:])
-    assert hardware.xid_errors(blocks[0]) == (79,)
-    warned = analysis.analyse(msgspec.structs.replace(recorded, blocks=blocks)).warnings
-    assert [each.about for each in warned if each.code == "gpu-xid"] == [block.case.id]

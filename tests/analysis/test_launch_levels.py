@@ -11,14 +11,13 @@ from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.compare.ab import compare_arms, judge_arms
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.types import Gate
-from levelfield.record.disturbance import Reason
-from levelfield.record.schema import Generation, Round, Run, Turn
+from levelfield.record.schema import Generation, Run, Turn
 from levelfield.report import sentences
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.stopping import decide
 from levelfield.statistics.student import EndedBy
 from tests.compare import pairs
-from tests.records_builder import make_run
+from tests.records_builder import make_run, with_generations
 
 TARGET = 0.01
 SHAPES: list[dict[str, Any]] = [
@@ -35,31 +34,19 @@ def slow_start(run: Run, arm: str, factors: tuple[float, ...] = (1.5, 1.2)) -> R
         window = one.window
         if one.arm != arm or window is None:
             return one
-        return msgspec.structs.replace(
-            one,
-            window=msgspec.structs.replace(
-                window,
-                samples_ns=tuple(round(factor * value) for value in window.samples_ns),
-                window_ns=round(factor * window.window_ns),
-            ),
-        )
-
-    def round_(one: Round, factor: float) -> Round:
-        return msgspec.structs.replace(one, turns=tuple(turn(each, factor) for each in one.turns))
+        samples = tuple(round(factor * value) for value in window.samples_ns)
+        window = msgspec.structs.replace(window, samples_ns=samples, window_ns=round(factor * window.window_ns))
+        return msgspec.structs.replace(one, window=window)
 
     def generation(one: Generation) -> Generation:
-        padded = (*factors, *[1.0] * len(one.rounds))
-        return msgspec.structs.replace(
-            one, rounds=tuple(round_(each, factor) for each, factor in zip(one.rounds, padded, strict=False))
+        padded = zip(one.rounds, (*factors, *[1.0] * len(one.rounds)), strict=False)
+        rounds = (
+            msgspec.structs.replace(each, turns=tuple(turn(one_turn, factor) for one_turn in each.turns))
+            for each, factor in padded
         )
+        return msgspec.structs.replace(one, rounds=tuple(rounds))
 
-    return msgspec.structs.replace(
-        run,
-        blocks=tuple(
-            msgspec.structs.replace(block, generations=tuple(map(generation, block.generations)))
-            for block in run.blocks
-        ),
-    )
+    return with_generations(run, generation)
 
 
 def measured(scenario: str, shape: dict[str, Any], *, slow: bool = True) -> Run:
@@ -143,27 +130,3 @@ def test_a_slow_start_is_said_where_two_rounds_are_all_there_is() -> None:
     (row,) = (row for row in six.timed[0].rows if row.arm == "jax")
     assert row.slow_start is not None
     assert (row.slow_start.rounds, row.slow_start.settled) == (2, True)
-
-
-def test_steady_arms_are_not_accused() -> None:
-    assert not [each for each in analyse(measured("latency", SHAPES[0], slow=False)).warnings if "start" in each.code]
-
-
-def test_a_generation_of_which_nothing_counts_is_no_dead_arm() -> None:
-    """The schedule gives up on an arm without values in the last generations, and not on a disturbed machine."""
-    run = measured("latency", {"rounds": 2}, slow=False)
-    (block,) = run.blocks
-    loud = [
-        msgspec.structs.replace(
-            generation,
-            rounds=tuple(
-                msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09),)) for each in generation.rounds
-            ),
-        )
-        if place >= 5
-        else generation
-        for place, generation in enumerate(block.generations)
-    ]
-    block = msgspec.structs.replace(block, generations=tuple(loud))
-    assert level_matrix(block).shape == (5, 3)
-    assert not decide(level_matrix(block), target=1e-9).precise

@@ -1,11 +1,11 @@
 """Results by the state of the machine: what is compared, what stands beside it, and what is said where calm is rare."""
 
-from typing import TYPE_CHECKING
+import doctest
 
 import msgspec
 import pytest
 
-from levelfield.analysis import analyse
+from levelfield.analysis import analyse, machine
 from levelfield.analysis.launch_levels import by_state, launch_levels
 from levelfield.record import files
 from levelfield.record.schema import Absent, Block, Run
@@ -13,9 +13,7 @@ from levelfield.record.states import State
 from levelfield.report import states as words
 from tests.analysis.changed import exact, rows
 from tests.analysis.probed import BUSY, CALM, probed
-
-if TYPE_CHECKING:
-    from levelfield.analysis.types import Row
+from tests.records_builder import make_run
 
 BACKENDS = ("openvino", "jax", "torch")
 
@@ -63,21 +61,6 @@ def test_the_ratio_when_contended_stands_beside_it() -> None:
     assert block.states is not None
     assert block.states.calm == 54
     assert words.contended(by_arm["torch"]).startswith("3.31× (")
-    assert words.has_contended(block)
-
-
-def test_what_contention_does_to_an_arm_is_of_its_own_times() -> None:
-    by_arm = rows(analyse(probed(run(), alternating, {"openvino": 1.1, "torch": 1.65})))
-    slowed = {arm: row.slowed for arm, row in by_arm.items()}
-    assert slowed == pytest.approx({"openvino": 1.1, "jax": 1.0, "torch": 1.65}, rel=1e-4)
-
-
-def test_a_contended_ratio_of_one_launch_is_none() -> None:
-    def once(generation: int, number: int, _arm: str) -> tuple[State, ...]:
-        return ("contended", "calm") if (generation, number) == (0, 0) else ("calm",)
-
-    torch = rows(analyse(probed(run(), once)))["torch"]
-    assert (torch.contended, torch.slowed) == (None, None)
 
 
 def test_arms_that_are_faster_when_contended_are_named() -> None:
@@ -152,27 +135,6 @@ def test_a_time_is_of_the_launches_that_its_ratio_is_of() -> None:
     assert found.ratio.value == pytest.approx(TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
 
 
-def test_what_is_said_of_states_is_a_warning_too() -> None:
-    def codes(found: Run) -> set[str]:
-        return {each.code for each in analyse(found).warnings}
-
-    assert "ranks-differ-by-state" in codes(probed(run(), alternating, {"openvino": 9.0}))
-    looked = (CALM,) * 20 + (BUSY,) * 80
-    assert "contended-throughout" in codes(probed(run(), lambda *_: ("contended",), looked=looked))
-    calm = codes(probed(run(), alternating))
-    assert not calm & {"ranks-differ-by-state", "contended-throughout", "machine-not-probed"}
-
-
-def test_calm_windows_in_five_of_six_launches_are_enough() -> None:
-    def late(generation: int, _number: int, _arm: str) -> tuple[State, ...]:
-        return ("contended",) if generation == 0 else ("calm",)
-
-    found = rows(analyse(probed(run(), late, {"torch": 2.0})))["torch"]
-    assert found.windows_of == "calm"
-    assert found.counts.launches == 5
-    assert found.ratio.value == pytest.approx(TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
-
-
 def test_a_machine_that_is_contended_all_the_time_is_called_so_and_everything_counts() -> None:
     looked = (CALM,) * 20 + (BUSY,) * 80
     found = analyse(probed(run(), lambda *_: ("contended",), {"torch": 1.2}, looked=looked))
@@ -198,26 +160,6 @@ def test_without_probes_everything_is_as_it_was() -> None:
     assert found.timed[0].states is None
     assert {row.windows_of for row in TRUE.values()} == {""}
     assert found.states == Absent("an earlier version did not probe it")
-    assert not words.has_contended(found.timed[0])
-
-
-def test_probes_that_failed_leave_todays_rule() -> None:
-    absent = Absent("the canary's process could not probe the machine")
-    found = msgspec.to_builtins(run())
-    for generation in found["blocks"][0]["generations"]:
-        for round_ in generation["rounds"]:
-            for turn in round_["turns"]:
-                turn |= {"probed_before": msgspec.to_builtins(absent), "probed_after": msgspec.to_builtins(absent)}
-    assert analyse(msgspec.convert(found, Run)).states == absent
-    by_arm: dict[str, Row] = rows(analyse(msgspec.convert(found, Run)))
-    assert by_arm["torch"].ratio == TRUE["torch"].ratio
-    assert by_arm["torch"].windows_of == ""
-    assert "machine-not-probed" in {each.code for each in analyse(msgspec.convert(found, Run)).warnings}
-
-
-def test_a_record_with_windows_that_were_taken_again_can_be_read() -> None:
-    whole = probed(run(), alternating)
-    files.check(files.decode(msgspec.json.encode(whole), "run.json"), "run.json")
 
 
 @pytest.mark.parametrize(
@@ -234,3 +176,35 @@ def test_no_window_is_taken_again_without_end_or_without_a_probe(attempts: int, 
         made = msgspec.convert(plain, Run)
     with pytest.raises(Exception, match=says):
         files.check(made, "run.json")
+
+
+def test_the_canary_shows_a_machine_that_slowed_down() -> None:
+    run = make_run(models=("resnet50",), scenarios=("latency",), noise_scale=0.0, rounds=2, generations=18)
+    builtins = msgspec.to_builtins(run)
+    for index, generation in enumerate(builtins["blocks"][0]["generations"]):
+        for round_ in generation["rounds"]:
+            for turn in round_["turns"]:
+                turn["window"]["samples_ns"] = [int(ns * 1.05**index) for ns in turn["window"]["samples_ns"]]
+    analysis = analyse(msgspec.convert(builtins, Run))
+    assert analysis.canary is not None
+    assert len(analysis.canary.points) == 18
+    assert analysis.canary.spread == pytest.approx(1.05**17 - 1, rel=1e-3)
+    assert analysis.canary.drift == pytest.approx(1.05**12 - 1, rel=1e-3)
+    assert "machine-moved" in [warning.code for warning in analysis.warnings]
+    assert [row.arm for row in analysis.timed[0].rows if row.rank == 1] == ["openvino"]  # ratios hold all the same
+
+
+def test_noise_is_a_share_of_a_core_and_absent_where_it_was_not_read() -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",), rounds=2, generations=1)
+    builtins = msgspec.to_builtins(run)
+    for round_ in builtins["blocks"][0]["generations"][0]["rounds"]:
+        for turn in round_["turns"]:
+            turn["noise"] |= {"steal_ns": {"type": "absent", "reason": "not a guest"}, "others_ns": 100_000_000}
+    noise = analyse(msgspec.convert(builtins, Run)).noise
+    assert noise is not None
+    assert noise.steal_share == Absent("not a guest")
+    assert noise.others_share == pytest.approx(0.1 / 0.4)
+
+
+def test_examples_in_docstrings_hold() -> None:
+    assert doctest.testmod(machine).failed == 0

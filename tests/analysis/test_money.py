@@ -1,13 +1,11 @@
 """Cost is time times price, and what was not measured is absent."""
 
-import msgspec
 import pytest
 
 from levelfield.analysis import analyse, money
 from levelfield.analysis.types import Estimate
-from levelfield.record.schema import Absent, Convergence, Launch, Price, Run
+from levelfield.record.schema import Absent, Price, Run
 from levelfield.statistics.student import MIN_LAUNCHES
-from tests.analysis.test_convergence import changed
 from tests.records_builder import make_run
 
 EUR = Price(1.2, "EUR")
@@ -72,20 +70,3 @@ def test_a_training_to_a_target_costs_its_time() -> None:
     for row, trained in zip(block.rows, analysed.rows, strict=True):
         assert trained.time_ns is not None
         assert numbers(row.cost) == pytest.approx(numbers(trained.time_ns.scaled(1.2 / 3.6e12)))
-
-
-def test_an_arm_that_did_not_always_reach_the_target_has_no_cost() -> None:
-    run = make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("convergence",), generations=MIN_LAUNCHES)
-
-    def slow(index: int, launch: Launch) -> Launch:
-        if index or launch.convergence is None:
-            return launch
-        points = tuple(msgspec.structs.replace(each, accuracy=0.5) for each in launch.convergence.points)
-        training: Convergence = msgspec.structs.replace(launch.convergence, points=points)
-        return msgspec.structs.replace(launch, convergence=training)
-
-    rows = {row.arm: row for row in blocks(priced(changed(run, "jax", slow)))["convergence"].rows}
-    missed = rows["jax"].cost
-    assert isinstance(missed, Absent)
-    assert "did not reach" in missed.reason
-    assert isinstance(rows["torch"].cost, Estimate)

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from levelfield.analysis import analyse, precision
-from levelfield.analysis.precision import Tradeoff
-from levelfield.record.schema import Block, Run
-from tests.records_builder import SPEEDS, make_run
+from levelfield.analysis import analyse, scaling
+from levelfield.analysis.scaling import Tradeoff
+from levelfield.record.schema import Launch, Run
+from tests.records_builder import SPEEDS, make_run, with_launches
 
 ARMS = ("torch", "onnxruntime", "openvino")
 
@@ -23,7 +23,7 @@ def made(**changes: object) -> Run:
 
 
 def only(run: Run) -> Tradeoff:
-    (found,) = precision.summarise(run, analyse(run).blocks)
+    (found,) = scaling.tradeoffs(run, analyse(run).blocks)
     return found
 
 
@@ -74,37 +74,22 @@ def test_who_does_not_compute_in_it_is_absent_with_the_reason() -> None:
 
 def test_one_precision_is_no_tradeoff() -> None:
     run = made(precisions=("bf16",))
-    assert precision.summarise(run, analyse(run).blocks) == ()
-    assert precision.summarise(made(models=()), analyse(made(models=())).blocks) == ()
+    assert scaling.tradeoffs(run, analyse(run).blocks) == ()
+    assert scaling.tradeoffs(made(models=()), analyse(made(models=())).blocks) == ()
 
 
 def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> None:
     run = made(precisions=("fp32", "bf16"))
     reason = "It was asked for bf16 and computed in fp32: its relative error is 5.0e-07."
 
-    def lie(block: Block) -> Block:
-        return msgspec.structs.replace(
-            block,
-            generations=tuple(
-                msgspec.structs.replace(
-                    generation,
-                    launches=tuple(
-                        msgspec.structs.replace(
-                            launch,
-                            parity=msgspec.structs.replace(
-                                launch.parity, equal=False, computed_in="fp32", reason=reason
-                            ),
-                        )
-                        if launch.arm == "torch" and launch.parity is not None and block.case.precision == "bf16"
-                        else launch
-                        for launch in generation.launches
-                    ),
-                )
-                for generation in block.generations
-            ),
-        )
+    def lie(launch: Launch) -> Launch:
+        assert launch.parity is not None
+        wrong = msgspec.structs.replace(launch.parity, equal=False, computed_in="fp32", reason=reason)
+        return msgspec.structs.replace(launch, parity=wrong)
 
-    run = msgspec.structs.replace(run, blocks=tuple(map(lie, run.blocks)))
+    fp32, bf16 = run.blocks
+    lied = with_launches(msgspec.structs.replace(run, blocks=(bf16,)), lie, "torch").blocks
+    run = msgspec.structs.replace(run, blocks=(fp32, *lied))
     analysis = analyse(run)
     assert analysis.exit_code == 1
     (warning,) = [each for each in analysis.warnings if each.code == "not-as-claimed"]

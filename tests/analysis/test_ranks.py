@@ -1,17 +1,14 @@
 """Ranks of a block's arms, their order, and controls."""
 
-from collections.abc import Sequence
-
 import msgspec
-import numpy as np
 import pytest
-from scipy.stats import binom
 
-from levelfield.analysis import analyse, timed_windows
-from levelfield.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
-from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
+from levelfield.analysis import analyse, ranks
+from levelfield.analysis.types import PooledControls
+from levelfield.record.schema import ControlDraw, Run
+from levelfield.statistics.student import MIN_LAUNCHES
 from tests.analysis.changed import CRASHED, UNSUPPORTED, exact, replace_launches, rows
-from tests.records_builder import BACKENDS, make_noise, make_run
+from tests.records_builder import BACKENDS, make_run
 
 
 def test_the_control_is_compared_and_not_ranked() -> None:
@@ -43,82 +40,6 @@ def test_rows_stand_by_rank_and_ranks_never_contradict_the_estimates_beside_them
             assert {row.arm for row in block.rows if row.rank == 1} == {block.best, *block.also_first}
             shared += bool(block.also_first)
     assert shared
-
-
-def block_of(levels_ns: Sequence[float], rng: np.random.Generator, *, generations: int, rounds: int) -> Block:
-    """Return a block with windows of the measured variances, and nothing else in it that an analysis looks at."""
-    arms = tuple(Arm(backend=f"b{number}", image="i") for number in range(len(levels_ns)))
-    parity = make_run(models=("mlp",), generations=1).blocks[0].generations[0].launches[0].parity
-    made = []
-    for index in range(generations):
-        own = np.asarray(levels_ns) * np.exp(0.008 * rng.standard_normal(len(arms)))
-        drift = np.exp(0.044 * rng.standard_normal((rounds, 1)))
-        times = own * drift * np.exp(0.046 * rng.standard_normal((rounds, len(arms))))
-        launches = tuple(Launch(arm=arm.id, started="", parity=parity) for arm in arms)
-        made.append(
-            Generation(
-                index=index,
-                seed=index,
-                launches=launches,
-                rounds=tuple(map(round_of, range(rounds), times)),
-                complete=True,
-            )
-        )
-    case = Case(model="mlp", scenario="latency", precision="fp32", batch=1, threads=2)
-    return Block(case=case, arms=arms, planned_generations=generations, generations=tuple(made))
-
-
-def round_of(index: int, times_ns: Sequence[float]) -> Round:
-    noise = make_noise(10**9)
-    return Round(
-        index=index,
-        turns=tuple(
-            Turn(
-                arm=f"b{arm}",
-                noise=noise,
-                window=Window(
-                    rewarm_ns=(),
-                    samples_ns=(round(time_ns),) * 3,
-                    window_ns=3 * round(time_ns),
-                    user_ns=1,
-                    system_ns=0,
-                    voluntary_switches=0,
-                    involuntary_switches=0,
-                    minor_faults=0,
-                    major_faults=0,
-                ),
-            )
-            for arm, time_ns in enumerate(times_ns)
-        ),
-    )
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(
-    ("levels_ns", "true_ranks"),
-    [
-        ([1e6] * 7, [1] * 7),
-        ([1e6, 1.35e6, 1.35e6, 1.8e6, 1.8e6, 2.5e6, 2.5e6], [1, 2, 2, 4, 4, 6, 6]),
-    ],
-    ids=["seven equal arms", "the best and three equal pairs"],
-)
-def test_at_most_one_block_in_twenty_has_a_false_rank(levels_ns: list[float], true_ranks: list[int]) -> None:
-    """From windows to ranks as a report has them: five launches of two rounds each.
-
-    What is simulated with thousands of blocks in `tests/statistics/test_ranking.py` reaches the report: with six
-    comparisons in place of 21, 12.5 % of these would be wrong, and 9 % fail.
-    """
-    rng = np.random.default_rng(20)
-    blocks = 400
-    false = 0
-    for _ in range(blocks):
-        found = timed_windows.analyse(
-            block_of(levels_ns, rng, generations=5, rounds=2), {}, margin=0.02, ended=EndedBy.PLAN
-        )
-        ranks = {row.arm: row.rank for row in found.rows}
-        false += any((ranks[f"b{arm}"] or 0) > rank for arm, rank in enumerate(true_ranks))
-    # The bound that a share of 5 % stays below in all but one of 1000 such series.
-    assert false <= binom.ppf(0.999, blocks, 0.05)
 
 
 def test_the_order_of_arms_in_the_plan_changes_nothing() -> None:
@@ -201,3 +122,50 @@ def test_what_is_not_supported_is_absent_with_its_reason_and_no_failure() -> Non
     assert analysis.exit_code == 0
     assert analysis.status.failed == ()
     assert len(analysis.status.absent) == 4
+
+
+def with_control(*earlier: ControlDraw) -> Run:
+    run = make_run(models=("resnet50",), scenarios=("latency",), control="onnxruntime")
+    return msgspec.structs.replace(run, earlier_controls=earlier)
+
+
+def draw(number: int, ratio: float, *, half: float | None = 0.02) -> ControlDraw:
+    bounds = (None, None) if half is None else (ratio * (1 - half), ratio * (1 + half))
+    return ControlDraw(f"run-{number}", "2026-11-20T10:00:00Z", "onnxruntime", "a case", ratio, *bounds)
+
+
+def pooled(run: Run) -> PooledControls:
+    found = analyse(run).identical
+    assert found is not None
+    return found
+
+
+def test_a_run_without_a_control_has_nothing_to_pool() -> None:
+    assert analyse(make_run(models=("mlp",), scenarios=("latency",))).identical is None
+
+
+def test_a_run_s_own_control_is_one_draw() -> None:
+    run = with_control()
+    (own,) = ranks.control_draws(run, analyse(run).blocks)
+    found = pooled(run)
+    assert found.draws == 1
+    assert found.ratio.value == pytest.approx(own.ratio)
+    assert found.ratio.low is None
+    assert found.different is not None
+    assert (found.different.successes, found.different.trials) == (0, 1)
+
+
+def test_earlier_draws_count_each_once_and_a_false_alarm_stays_one() -> None:
+    found = pooled(with_control(draw(1, 1.0), draw(2, 0.95), draw(3, 1.05), draw(4, 1.01), draw(5, 0.99)))
+    assert found.draws == 6
+    assert found.different is not None
+    assert (found.different.successes, found.different.trials) == (2, 6)
+    assert found.ratio.low is not None
+    assert found.ratio.high is not None
+    assert found.ratio.low < 1 < found.ratio.high
+
+
+def test_a_run_taken_up_again_does_not_meet_itself() -> None:
+    run = with_control()
+    own = ranks.control_draws(run, analyse(run).blocks)
+    assert pooled(msgspec.structs.replace(run, earlier_controls=own)).draws == 1

@@ -3,13 +3,11 @@
 import msgspec
 import pytest
 
-from levelfield import analysis
 from levelfield.analysis import analyse, scaling
 from levelfield.analysis.estimates import matrix
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.scaling import Scaling
-from levelfield.record.schema import Absent, AllReduce, Run
-from levelfield.report import html, units
+from levelfield.record.schema import Run
 from levelfield.statistics.ratios import ratio_interval
 from tests.records_builder import SCALING, make_run
 
@@ -26,7 +24,7 @@ def made(**changes: object) -> Run:
 
 
 def only(run: Run) -> Scaling:
-    (found,) = scaling.summarise(run, analyse(run).blocks)
+    (found,) = scaling.scalings(run, analyse(run).blocks)
     return found
 
 
@@ -68,7 +66,7 @@ def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
 
 def test_processes_scale_apart_from_threads() -> None:
     run = made(scenarios=("training",), backends=("jax", "torch"), threads=(1, 2), processes=(1, 2, 4), noise_scale=0.0)
-    found = scaling.summarise(run, analyse(run).blocks)
+    found = scaling.scalings(run, analyse(run).blocks)
     assert [(each.over, each.counts, each.case.processes) for each in found[:3]] == [
         ("threads", (1, 2), 1),
         ("threads", (1, 2), 2),
@@ -87,16 +85,6 @@ def test_processes_scale_apart_from_threads() -> None:
             assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
-def test_precisions_scale_apart() -> None:
-    run = made(precisions=("fp32", "bf16"), threads=(1, 2))
-    assert [found.case.precision for found in scaling.summarise(run, analyse(run).blocks)] == ["fp32", "bf16"]
-
-
-def test_one_number_of_threads_is_no_scaling() -> None:
-    run = made(threads=(2,))
-    assert scaling.summarise(run, analyse(run).blocks) == ()
-
-
 def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:
     run = made(threads=(1, 2))
     gone = tuple(
@@ -104,47 +92,3 @@ def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:
     )
     for curve in only(msgspec.structs.replace(run, blocks=gone)).curves:
         assert all(point.speed_up is None for point in curve.points)
-
-
-def summed(run: Run, samples_ns: dict[str, tuple[int, ...]]) -> Run:
-    """Give the launches of arms such sums of 1,000,000 bytes; generation by generation a microsecond longer."""
-    blocks = []
-    for block in run.blocks:
-        generations = []
-        for generation in block.generations:
-            launches = tuple(
-                msgspec.structs.replace(
-                    launch,
-                    all_reduce=AllReduce(
-                        1_000_000, tuple(each + 1000 * generation.index for each in samples_ns[launch.arm])
-                    ),
-                )
-                if launch.arm in samples_ns
-                else msgspec.structs.replace(launch, all_reduce=Absent("not asked"))
-                for launch in generation.launches
-            )
-            generations.append(msgspec.structs.replace(generation, launches=launches))
-        blocks.append(msgspec.structs.replace(block, generations=tuple(generations)))
-    return msgspec.structs.replace(run, blocks=tuple(blocks))
-
-
-def test_the_median_of_medians_and_what_a_ring_would_send() -> None:
-    run = make_run(models=["mlp"], backends=["torch", "jax"], scenarios=["training"], processes=(1, 4), max_calls=3)
-    assert scaling.all_reduces(run) == ()
-    _, together = run.blocks
-    run = msgspec.structs.replace(run, blocks=(together,))
-    run = summed(run, {"torch": (900_000, 1_000_000, 9_000_000)})
-    (found,) = scaling.all_reduces(run)
-    assert (found.case, found.vector_bytes) == (together.case, 1_000_000)
-    (row,) = found.rows
-    assert (row.arm, row.launches, row.median_ns) == ("torch", 5, 1_002_000)
-    assert (row.lowest_ns, row.highest_ns) == (1_000_000, 1_004_000)
-    assert row.bus_bytes_per_s == pytest.approx(2 * 3 / 4 * 1_000_000 / 1.002e-3)
-    page = html.render(run, analysis.analyse(run))
-    assert 'id="all-reduce"' in page
-    assert f"{units.size(row.bus_bytes_per_s)}/s" in page
-
-
-def test_a_page_without_sums_has_no_such_section() -> None:
-    run = make_run(models=["mlp"], backends=["torch"], scenarios=["training"], max_calls=3)
-    assert 'id="all-reduce"' not in html.render(run, analysis.analyse(run))

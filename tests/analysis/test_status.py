@@ -2,14 +2,13 @@
 
 import msgspec
 import numpy as np
-import pytest
 
 from levelfield.analysis import analyse
 from levelfield.record import notices
-from levelfield.record.schema import Absent, Round, Run, Turn, Window
-from levelfield.report import html, sentences
+from levelfield.record.schema import Absent, Run, Turn
+from levelfield.report import html
 from tests.analysis.changed import UNSUPPORTED
-from tests.records_builder import CANARY, make_run
+from tests.records_builder import CANARY, make_run, with_turns
 
 
 def codes(run: Run) -> list[str]:
@@ -40,39 +39,7 @@ def with_noise(run: Run, **changes: object) -> Run:
             return found
         return msgspec.structs.replace(found, noise=msgspec.structs.replace(found.noise, **changes))
 
-    def round_(found: Round) -> Round:
-        return msgspec.structs.replace(found, turns=tuple(map(turn, found.turns)))
-
-    blocks = tuple(
-        msgspec.structs.replace(
-            block,
-            generations=tuple(
-                msgspec.structs.replace(each, rounds=tuple(map(round_, each.rounds))) for each in block.generations
-            ),
-        )
-        for block in run.blocks
-    )
-    return msgspec.structs.replace(run, blocks=blocks)
-
-
-def all_disturbed(run: Run) -> Run:
-    found = msgspec.to_builtins(run)
-    for generation in (each for block in found["blocks"] for each in block["generations"]):
-        for round_ in generation["rounds"]:
-            round_["disturbed"] = "the hypervisor took 9.2% of the CPU time"
-    return msgspec.convert(found, Run)
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_one_page_says_one_thing_about_its_disturbed_rounds(kept: bool) -> None:
-    """A smoke run has one generation: where all of its rounds were disturbed, they count; else they do not."""
-    options = {"models": ("mlp",), "backends": ("jax", "torch"), "scenarios": ("latency",), "labels": ("smoke",)}
-    run = make_run(generations=1, rounds=2, disturbed=() if kept else (0, 1), **options)  # type: ignore[arg-type]
-    run = all_disturbed(run) if kept else run
-    analysis = analyse(run)
-    text = " ".join([message(run, "too-disturbed"), sentences.disturbed(analysis), html.render(run, analysis)])
-    assert ("count all the same" in text) == kept
-    assert ("are left out" in text) != kept
+    return with_turns(run, turn)
 
 
 def course(step: float, seed: int = 1, generations: int = 10) -> Run:
@@ -94,16 +61,6 @@ def test_a_canary_that_moved_is_reported_and_noise_is_not() -> None:
     assert "machine-moved" in codes(course(0.25))
     assert "% slower in the last third" in message(course(0.25), "machine-moved")
     assert "machine-moved" not in codes(course(0.0))
-
-
-def test_few_generations_show_a_drift_and_warn_of_none() -> None:
-    run = course(0.5, generations=4)
-    canary = analyse(run).canary
-    assert canary is not None
-    assert canary.drift is not None
-    assert canary.drift > notices.CANARY_LIMIT
-    assert not canary.moved
-    assert "machine-moved" not in codes(run)
 
 
 def test_noise_of_a_tenth_rarely_looks_like_a_machine_that_moved() -> None:
@@ -130,43 +87,6 @@ def test_too_few_launches_are_said_once_for_all_cases() -> None:
     assert message(one, "too-few-launches").startswith("2 launches are too few to rank by")
     assert "too-few-launches" not in codes(msgspec.structs.replace(run, labels=("smoke",)))
     assert "too-few-launches" not in codes(make_run(models=("mlp",), scenarios=("latency",), rounds=2, max_calls=5))
-
-
-def on_a_clock(run: Run, step_ns: int, reading_ns: int | Absent) -> Run:
-    """Let every sample be read from a clock that steps by so much; and say what two readings differ by at least."""
-
-    def stepped(window: Window) -> Window:
-        samples = tuple(max(step_ns, value // step_ns * step_ns) for value in window.samples_ns)
-        return msgspec.structs.replace(window, samples_ns=samples)
-
-    found = msgspec.to_builtins(run)
-    for generation in (each for block in found["blocks"] for each in block["generations"]):
-        for turn in (turn for round_ in generation["rounds"] for turn in round_["turns"]):
-            turn["window"] = msgspec.to_builtins(stepped(msgspec.convert(turn["window"], Window)))
-    kernel = run.machine.get("kernel", {}) | {"timer step ns": reading_ns}
-    return msgspec.structs.replace(msgspec.convert(found, Run), machine=run.machine | {"kernel": kernel})
-
-
-@pytest.mark.parametrize(
-    ("step_ns", "reading_ns", "coarse"),
-    [
-        (1000, 1000, True),  # a tenth of onnxruntime's call of 9.2 µs
-        (1, 1000, True),  # to read the clock takes as long as that
-        (1000, 50, False),  # the samples are alike for another reason
-        (20, 20, False),
-        (1000, Absent("not read"), False),
-    ],
-)
-def test_a_clock_is_coarse_where_its_step_is_a_large_part_of_a_call(
-    step_ns: int, reading_ns: int | Absent, coarse: bool
-) -> None:
-    run = make_run(models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), rounds=2)
-    assert ("coarse-clock" in codes(on_a_clock(run, step_ns, reading_ns))) == coarse
-
-
-def test_a_slow_call_needs_no_fine_clock() -> None:
-    run = make_run(models=("bert",), backends=("onnxruntime",), scenarios=("latency",), rounds=2)
-    assert "coarse-clock" not in codes(on_a_clock(run, 1000, 1000))
 
 
 def test_throttling_is_counted_over_all_windows() -> None:
@@ -223,11 +143,6 @@ def test_a_run_cut_off_says_so_and_keeps_what_was_measured() -> None:
     assert analysis.timed[0].best is not None
     assert {row.standing for row in analysis.timed[1].rows} == {"absent"}
     assert analysis.timed[1].unranked_reason
-
-
-def test_a_busy_supervisor_is_warned_of() -> None:
-    codes = [warning.code for warning in analyse(make_run(models=("mlp",), supervisor_window_share=0.02)).warnings]
-    assert codes.count("supervisor-busy") == 1
 
 
 def test_a_warning_in_the_record_is_not_said_twice() -> None:

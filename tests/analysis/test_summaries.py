@@ -5,10 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield import analysis
 from levelfield.analysis import summaries
 from levelfield.compare.trend import in_order
-from levelfield.paths import installation_key
 from levelfield.record import files
 from levelfield.record.schema import Fingerprint, Run
 from tests.analysis.many import at, name, small_run, write_run
@@ -95,21 +93,6 @@ def test_a_run_taken_up_again_is_analysed_again(reports: Path) -> None:
     assert (len(found.analysed), found.runs) == (1, [name(0)])
 
 
-def test_a_run_is_summarised(tmp_path: Path) -> None:
-    run = small_run()
-    made = write_run(run, tmp_path / run.id, summarised=False)
-    assert summaries.enter(tmp_path / run.id, files.encode(run), run, analysis.analyse(run)) == ""
-    assert summaries.kept(tmp_path / run.id) == made
-
-
-def test_a_full_disk_is_a_sentence_too(small_disk: Path) -> None:
-    run = small_run()
-    folder = small_disk / run.id
-    folder.mkdir()
-    (folder / files.NAME).write_bytes(b"x" * 60_000)
-    assert "is not in the history yet" in summaries.enter(folder, files.encode(run), run, analysis.analyse(run))
-
-
 def run(number: int, **changes: object) -> Run:
     made = small_run(control="onnxruntime", scenarios=("latency",), seed=number)
     return msgspec.structs.replace(made, id=f"run-{number}", started=at(number), **changes)
@@ -140,14 +123,6 @@ def test_labelled_runs_and_strange_folders_have_no_say(tmp_path: Path) -> None:
     assert summaries.controls_before(tmp_path / "nowhere", machine()) == ()
 
 
-def test_a_record_holds_so_many_and_no_more(tmp_path: Path) -> None:
-    made = write_run(run(1), tmp_path / "run-1")
-    many = msgspec.structs.replace(made, controls=made.controls * (summaries.MOST_CONTROLS + 5))
-    many = summaries.sealed(many, installation_key())
-    summaries.write(many, tmp_path / "run-1")
-    assert len(summaries.controls_before(tmp_path, machine())) == summaries.MOST_CONTROLS
-
-
 def test_what_was_copied_into_the_folder_does_not_count(tmp_path: Path) -> None:
     """A stranger can make a record of this very machine, and a summary with the right digest; not the seal."""
     made = write_run(run(1), tmp_path / "run-1")
@@ -157,13 +132,3 @@ def test_what_was_copied_into_the_folder_does_not_count(tmp_path: Path) -> None:
     bent = tuple(msgspec.structs.replace(draw, ratio=0.5) for draw in made.controls)
     summaries.write(msgspec.structs.replace(made, controls=bent), tmp_path / "run-1")
     assert summaries.controls_before(tmp_path, machine()) == ()
-
-
-def test_a_ratio_that_no_run_has_does_not_count(tmp_path: Path) -> None:
-    made = write_run(run(1), tmp_path / "run-1")
-    for ratio in (-1.0, 0.0, 1e9):
-        bent = tuple(msgspec.structs.replace(draw, ratio=ratio) for draw in made.controls)
-        summaries.write(
-            summaries.sealed(msgspec.structs.replace(made, controls=bent), installation_key()), tmp_path / "run-1"
-        )
-        assert summaries.controls_before(tmp_path, machine()) == ()

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
 
 from levelfield import analysis
@@ -15,7 +14,7 @@ from levelfield.record import files
 from levelfield.record.schema import Failure, Run
 from tests.analysis.many import LATENCY, small_run, write_run
 from tests.compare.pairs import BARE, BOX, places
-from tests.compare.runs import reduced, row, run, side
+from tests.compare.runs import row, side
 from tests.report.hostile import make_hostile
 
 SHA = "0" * 64
@@ -55,10 +54,6 @@ def test_a_result_is_explained_by_the_image_of_its_own_place() -> None:
     assert [made.environment[image]["launcher"] for image in images.values()] == ["docker", "venv"]
 
 
-def test_a_control_is_no_result_of_its_own() -> None:
-    assert not any("#2" in name for name in summarised(small_run(control="onnxruntime")))
-
-
 def test_a_wrong_answer_and_a_failure_have_no_number() -> None:
     failure = Failure(stage="load", kind="crashed", message="It crashed.")
     found = summarised(small_run(failures={("openvino", "mlp"): failure}, unequal=[("onnxruntime", "mlp")]))
@@ -91,11 +86,7 @@ def test_a_record_changed_without_a_change_of_size_is_found(tmp_path: Path) -> N
     ("old", "new"),
     [
         (f'"schema":{summary.SCHEMA}', f'"schema":{summary.SCHEMA + 1}'),
-        ('"launcher":"docker"', '"launcher":"moon"'),
         ('"started":"2026-11-21T10:15:00Z"', '"started":"yesterday"'),
-        ('"started":"2026-11-21T10:15:00Z"', '"started":"2026-11-21 10:15"'),
-        ('"metric":"median call"', '"metric":"feeling"'),
-        ('"estimate":', '"estimate":-'),
         ('"estimate":', '"estimate":1e999,"low":'),
         ("{", "["),
     ],
@@ -106,16 +97,6 @@ def test_a_spoiled_summary_is_made_anew(tmp_path: Path, old: str, new: str) -> N
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
-    assert summaries.kept(tmp_path / "run") is None
-
-
-def test_a_deep_or_endless_summary_is_made_anew(tmp_path: Path) -> None:
-    write_run(small_run(), tmp_path / "run")
-    file = tmp_path / "run" / summaries.NAME
-    file.write_text("[" * 100_000, encoding="utf-8")
-    assert summaries.kept(tmp_path / "run") is None
-    file.unlink()
-    file.symlink_to("/dev/zero")
     assert summaries.kept(tmp_path / "run") is None
 
 
@@ -143,15 +124,3 @@ def test_throughput_is_compared_as_time_an_item() -> None:
     assert slow.ratio is not None
     assert slow.ratio.value == pytest.approx(1.25, rel=1e-3)
     assert slow.old == pytest.approx(470, rel=0.01)  # 0.47 ms for a thousand
-
-
-def test_the_canary_has_the_cost_of_each_generation() -> None:
-    record = run("a", generations=3)
-    found = reduced(record).canary
-    assert found is not None
-    assert found.cost == pytest.approx(np.median(found.launch_costs))
-    assert len(found.launch_costs) == 3
-    without = msgspec.structs.replace(
-        record, blocks=tuple(msgspec.structs.replace(block, canary=None) for block in record.blocks)
-    )
-    assert reduced(without).canary is None

@@ -66,26 +66,10 @@ def test_cold_starts_cost_what_they_take_longer_one_at_a_time() -> None:
     assert {part.what: part.seconds for part in found.parts} == {ALONE: 4.5, "first launches": 5.5}
 
 
-def test_the_share_inside_windows_that_count() -> None:
-    counted, measured = windows_s(disturbed=False), windows_s(disturbed=False) + windows_s(disturbed=True)
-    found = summarise(msgspec.structs.replace(RUN, time_spent_s={"windows": measured, "loading": 3 * measured}))
-    assert found is not None
-    assert found.counted_share == pytest.approx(counted / (4 * measured))
-
-
-def test_a_phase_of_a_later_version_is_something_else() -> None:
-    assert parts({"loading": 1.0, "dreaming": 2.0})["everything else"] == 2.0
-
-
 def test_windows_cannot_take_longer_than_they_did() -> None:
     """A record from a stranger may claim anything."""
     found = parts({"windows": 0.001, "loading": -5.0})
     assert found[COUNTED] <= 0.001
-
-
-@pytest.mark.parametrize("seconds", [None, {}, {"loading": 0.0}])
-def test_an_older_record_does_not_say(seconds: dict[str, float] | None) -> None:
-    assert summarise(msgspec.structs.replace(RUN, time_spent_s=seconds)) is None
 
 
 def test_small_parts_are_one_and_add_up_to_the_whole() -> None:

@@ -7,7 +7,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.types import TimedBlock
 from levelfield.record.schema import Run
 from tests.analysis.changed import exact, replace_windows, rows
-from tests.records_builder import BACKENDS, LEVELS_MS, make_run
+from tests.records_builder import BACKENDS, LEVELS_MS, make_run, with_launches
 
 
 def test_an_exact_record_gives_exact_figures() -> None:
@@ -34,24 +34,6 @@ def test_throughput_is_items_over_window_time() -> None:
     assert first.items_per_second is not None
     # A call of 172 ms and 200 ns between two calls, for 8 items.
     assert first.items_per_second.value == pytest.approx(8 / (172e-3 + 200e-9), rel=1e-6)
-
-
-def test_cpu_utilisation_is_cpu_time_over_window_time() -> None:
-    row = analyse(exact(scenarios=("latency",))).timed[0].rows[0]
-    assert row.cpu_cores == pytest.approx(1.92, rel=1e-6)
-
-
-def test_upper_quantiles_are_reported_only_where_there_are_calls_enough() -> None:
-    fewest = rows(analyse(make_run(models=("mlp",), scenarios=("latency",), max_calls=5, rounds=1)))["torch"]
-    few = rows(analyse(make_run(models=("mlp",), scenarios=("latency",), max_calls=9)))["torch"]
-    many = rows(analyse(make_run(models=("mlp",), scenarios=("latency",), max_calls=10)))["torch"]
-    assert (fewest.counts.calls, fewest.p90_ns, fewest.p99_ns) == (25, None, None)
-    assert few.p90_ns is not None
-    assert (few.counts.calls, few.p99_ns) == (270, None)
-    assert many.counts.calls == 300
-    assert many.p99_ns is not None
-    assert many.p90_ns is not None
-    assert many.p99_ns > many.p90_ns
 
 
 def test_disturbed_rounds_are_left_out_and_both_figures_kept() -> None:
@@ -105,9 +87,8 @@ def test_intervals_are_wider_where_precision_could_end_the_run() -> None:
         {"samples_ns": [0, 0, 0]},
         {"samples_ns": [-5, 10, 20]},
         {"window_ns": 0},
-        {"window_ns": -1},
     ],
-    ids=["no samples", "zero times", "a negative time", "no duration", "a negative duration"],
+    ids=["no samples", "zero times", "a negative time", "no duration"],
 )
 def test_windows_that_no_clock_can_give_are_not_counted(window: dict[str, object]) -> None:
     analysis = analyse(replace_windows(exact(scenarios=("latency", "throughput")), "openvino", **window))
@@ -165,32 +146,12 @@ def test_an_answer_does_not_speak_for_a_training_nor_the_other_way_round(run: Ru
     status = analyse(run).status
     assert (status.answers, status.answers_equal) == (7 + 5, 12)
 
-    def without(block_trains: bool) -> Run:
-        blocks = []
-        for block in run.blocks:
-            generations = block.generations
-            if block.case.trains == block_trains:
-                generations = tuple(
-                    msgspec.structs.replace(
-                        each,
-                        launches=tuple(msgspec.structs.replace(launch, parity=None) for launch in each.launches),
-                    )
-                    for each in generations
-                )
-            blocks.append(msgspec.structs.replace(block, generations=generations))
-        return msgspec.structs.replace(run, blocks=tuple(blocks))
+    def without(trains: bool) -> Run:
+        silent = with_launches(run, lambda launch: msgspec.structs.replace(launch, parity=None))
+        pairs = zip(run.blocks, silent.blocks, strict=True)
+        return msgspec.structs.replace(run, blocks=tuple(pair[pair[0].case.trains == trains] for pair in pairs))
 
     for trains in (True, False):
         for block in analyse(without(trains)).timed:
             compared = block.case.trains != trains
             assert {row.standing for row in block.rows} == {"ranked" if compared else "shown"}
-
-
-def test_a_training_that_is_not_equal_is_not_ranked_and_says_why() -> None:
-    run = make_run(models=("mlp",), scenarios=("training",), unequal=[("jax", "mlp")])
-    block = training(run)
-    assert block.best != "jax"
-    assert next(row.standing for row in block.rows if row.arm == "jax") == "unequal"
-    (warning,) = (each for each in analyse(run).warnings if each.code == "trains-otherwise")
-    assert warning.about == "jax/mlp training/fp32"
-    assert analyse(run).exit_code == 1

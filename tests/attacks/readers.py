@@ -32,7 +32,7 @@ from levelfield.report import export, html, terminal
 from levelfield.report.export import TABLES
 from levelfield.run import reproduce
 from levelfield.share import card, statement
-from levelfield.share.inputs import read
+from levelfield.share.attestation import read
 from levelfield.share.verify import verify
 from levelfield.worker.messages import Reply
 from tests.prepare.own_weights import saved

@@ -32,36 +32,6 @@ def test_a_backend_that_cannot_be_resident_is_refused() -> None:
 # ---- silent fallback, at the boundary to the framework ---------------------------------------------------------------
 
 
-RTX = """
-import types
-class SessionOptions:
-    entries = {}
-    def add_session_config_entry(self, name, value): SessionOptions.entries[name] = value
-    def add_provider_for_devices(self, devices, options):
-        assert len(devices) == 1 and options == {}
-__version__ = "1.31.1"
-def disable_telemetry_events(): pass
-def set_default_logger_severity(level): pass
-def register_execution_provider_library(name, path): assert (name, path) == ("RTX", "/a/library.so")
-def get_ep_devices():
-    other = types.SimpleNamespace(ep_name="CPUExecutionProvider")
-    return [other] if MODE == "none" else [other, types.SimpleNamespace(ep_name="RTX")]
-class InferenceSession:
-    def __init__(self, path, options, enable_fallback):
-        import os
-        assert enable_fallback == 0
-        if MODE == "gpu":
-            raise RuntimeError("[NvTensorRTRTX EP] The execution provider only supports RTX devices with compute")
-        assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
-        assert SessionOptions.entries["session.disable_cpu_ep_fallback"] == "1"
-        if MODE == "nodes":
-            raise RuntimeError("nodes are assigned to the default CPU EP, but fallback to CPU EP has been disabled")
-    def get_providers(self): return ["RTX"] if MODE == "fine" else ["CPUExecutionProvider"]
-    def get_inputs(self): return [type("T", (), {"name": "features"})]
-    def get_outputs(self): return [type("T", (), {"name": "out"})]
-    def run(self, outputs, inputs): return [inputs["features"]]
-"""
-
 TENSORRT = """
 import numpy as np
 __version__ = "11.4.0"
@@ -172,43 +142,6 @@ try:
 except (Unsupported, RuntimeError) as refusal:
     print(refusal)
 """
-
-BOUNDARY = """
-import sys
-from pathlib import Path
-import numpy as np
-from levelfield.backends import registry
-from levelfield.backends.protocol import Options, Source, Unsupported
-try:
-    backend = registry.create(sys.argv[1], Options(threads=1, device="cuda"))
-    example = {"features": np.zeros((1, 4), dtype=np.float32)}
-    step = backend.load(Source(model="mlp", batch=1, weights={}, example=example, file=Path(sys.argv[2])))
-    assert step(example) is example["features"]
-    print("it runs:", backend.settings()["use tf32"], backend.settings()["operators on the CPU"])
-except Unsupported as refusal:
-    print(refusal)
-except RuntimeError as error:
-    print(f"{type(error).__name__}: {error}")
-"""
-
-
-@pytest.mark.parametrize(
-    ("mode", "says"),
-    [
-        ("fine", "it runs"),
-        ("none", "RTX lists no device; it wants an RTX-class GPU"),
-        ("gpu", "sees none (RTX wants an RTX-class GPU, of compute capability 8.6"),
-        ("session", "would compute on CPUExecutionProvider"),
-        ("nodes", "would compute on the CPU in part"),
-    ],
-)
-def test_the_plug_in_for_tensorrt_rtx_at_its_boundary(tmp_path: Path, mode: str, says: str) -> None:
-    (tmp_path / "onnxruntime.py").write_text(f"MODE = {mode!r}\n" + RTX)
-    (tmp_path / "onnxruntime_ep_nv_tensorrt_rtx.py").write_text(
-        "def get_ep_name(): return 'RTX'\ndef get_library_path(): return '/a/library.so'\n"
-    )
-    code = BOUNDARY.replace('backend.settings()["use tf32"]', "0")
-    assert says in _at_boundary(tmp_path, code, "onnxruntime-tensorrt-rtx", str(tmp_path / "model.onnx"))
 
 
 @pytest.mark.parametrize(

@@ -27,24 +27,6 @@ def test_what_is_not_there_has_a_reason(name: str, precision: str, device: str) 
         assert precisions.way(name, precision, device).how
 
 
-@pytest.mark.parametrize("name", EVERYBODY)
-def test_what_is_not_trained_in_has_a_reason(name: str) -> None:
-    info = registry.get(name)
-    for device in DEVICES:
-        able = precisions.supported(name, device, training=True)
-        assert bool(able) == (info.trains and device in info.devices)
-        assert able[:1] in {(), ("fp32",)}
-        for precision in PRECISIONS:
-            reason = precisions.why_not(name, precision, device, training=True)
-            assert bool(reason) == (bool(able) and precision not in able)
-            if precision in able:
-                assert precisions.way(name, precision, device, training=True).how
-            else:
-                assert not reason or reason.startswith(f"{name} trains in fp32")
-                with pytest.raises(ValueError, match=f"not in {precision}|does not train"):
-                    precisions.way(name, precision, device, training=True)
-
-
 def test_every_precision_has_a_tolerance_and_every_file_an_exporter() -> None:
     assert set(PRECISIONS) == set(parity.TOLERANCES)
     files = {way.file for name in EVERYBODY for ways in registry.get(name).ways.values() for way in ways.values()}

@@ -6,20 +6,8 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Options, Unsupported
-from levelfield.images import catalogue
 
 ALL = (*registry.names(), *registry.names_where_named(), "canary")
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_each_says_where_it_is_and_what_it_reads(name: str) -> None:
-    info = registry.get(name)
-    assert info.name == name
-    assert importlib.util.find_spec(info.module) is not None
-    assert info.reads in {"native", "onnx", "canary", info.format.name if info.format is not None else ""}
-    assert info.layout in {"NCHW", "NHWC"}
-    assert info.image in catalogue.images()
-    assert "cpu" in info.devices
 
 
 def test_an_unknown_name_lists_the_close_ones() -> None:
@@ -60,11 +48,3 @@ def test_a_missing_framework_says_what_would_help(name: str) -> None:
         pytest.skip(f"{name} is installed here")
     with pytest.raises(Unsupported, match=f"needs the module {name}, which is not installed here"):
         registry.create(name, Options(threads=1))
-
-
-def test_a_setting_in_place_of_mkl_is_one_that_the_backend_has() -> None:
-    for name in ALL:
-        key, _, value = registry.instead_of_mkl(name).partition("=")
-        assert not key or value in registry.get(name).settings[key][1:]
-    assert registry.instead_of_mkl("torch") == "linear=onednn"
-    assert not registry.instead_of_mkl("a stranger's")

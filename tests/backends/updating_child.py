@@ -217,10 +217,10 @@ def tensors(name: str, layout: str) -> tuple[Arrays, Arrays]:
     goal = next((goal for goal in convergence.GOALS.values() if goal.network == name), None)
     if goal is None:
         return weights.make(model), batches.make(model, 0, models.recipe(name).trajectory_batch, layout=layout)
-    from levelfield.zoo.digits import data
+    from levelfield.zoo import digits
 
     return convergence.weights(model, 0), next(
-        data.batches(convergence.split(goal).train, convergence.schedule(goal, 0)[:1])
+        digits.batches(convergence.split(goal).train, convergence.schedule(goal, 0)[:1])
     )
 
 

@@ -71,7 +71,7 @@ def test_names_are_completed_where_they_are_asked_for() -> None:
     assert values("bench", "backends", "openvino,openv") == []
     assert "onnxruntime,openvino@2026.4.1" in values("bench", "backends", "onnxruntime,openvino@")
     assert values("ab", "a", "torch-c") == ["torch-compile"]
-    assert values("images build", "images", "onnxruntime-") == ["onnxruntime-tensorrt-rtx"]
+    assert values("images build", "images", "keras-t") == ["keras-torch", "keras-tensorflow"]
 
 
 def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
 
 def test_an_unknown_case(tmp_path: Path, year: Path) -> None:
     one_clear_sentence(
-        call("history", "onxruntime/mlp/latency", "--reports", year, folder=tmp_path), "no result like", LATENCY
+        call("history", "onxruntime/mlp/latency", "--reports", year, folder=tmp_path), "no result called", LATENCY
     )
 
 

@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import click
@@ -18,7 +17,6 @@ from levelfield.cli.measure import ab, bench
 from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
-from levelfield.images.build import recipe
 from levelfield.options import OPTIONS
 from levelfield.plan import Plan, Selection
 from levelfield.record import files
@@ -268,55 +266,7 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
 @pytest.mark.docker
 def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    command = run("explain", "torch-compile/mlp", "--json", "--trace", "t.json", folder=tmp_path)
+    command = run("explain", "torch-compile/mlp", "--json", folder=tmp_path)
     assert command.code == 0, command.err
     (result,) = json.loads(command.out)["results"]
-    kernels = [row["operator"] for row in result["operators"] if row["operator"].startswith("cpp_fused_")]
-    assert kernels
-    complete = chrome_events((tmp_path / "t.json").read_bytes())
-    assert any(kernels[0] in each["name"] for each in complete)
-
-
-def chrome_events(content: bytes) -> list[dict[str, Any]]:
-    """Read complete events as the format's own document says: name, phase, process, thread, time and duration.
-
-    https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
-    """
-    found = json.loads(content)
-    events = found if isinstance(found, list) else found["traceEvents"]
-    complete = [each for each in events if each["ph"] == "X"]
-    for each in complete:
-        assert {"name", "pid", "tid", "ts", "dur"} <= each.keys()
-        assert each["dur"] >= 0
-    return complete
-
-
-READER = """
-import sys
-from jax.profiler import ProfileData
-found = ProfileData.from_file("/trace/f.xplane.pb")
-print(sum(1 for plane in found.planes for line in plane.lines for event in line.events if sys.argv[1] in event.name))
-"""
-
-
-@pytest.mark.docker
-@pytest.mark.parametrize(("backend", "product"), [("jax", "dot"), ("tensorflow", "MatMul")])
-def test_jax_reads_a_timeline_for_tensorboard(
-    engine: docker.DockerClient, tmp_path: Path, backend: str, product: str
-) -> None:
-    """JAX's own reader of the format, in its image, finds the six products of every call."""
-    tmp_path.chmod(0o755)
-    command = run(
-        "explain", f"{backend}/mlp/latency/fp32/b1/t1/cpu", "--json", "--trace", "f.xplane.pb", folder=tmp_path
-    )
-    assert command.code == 0, command.err
-    (result,) = json.loads(command.out)["results"]
-    read = engine.containers.run(
-        recipe("jax").tag,
-        ["-c", READER, product],
-        entrypoint="/opt/levelfield/env/bin/python",
-        volumes={str(tmp_path): {"bind": "/trace", "mode": "ro"}},
-        network_mode="none",
-        remove=True,
-    )
-    assert int(read) >= 5 * result["account"]["profiled_calls"]
+    assert [row for row in result["operators"] if row["operator"].startswith("cpp_fused_")]

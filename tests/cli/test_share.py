@@ -2,7 +2,6 @@
 
 import csv
 import io
-from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -205,20 +204,6 @@ def test_a_minus_is_the_terminal_and_a_file_is_announced_beside_it(place: Path) 
 
 def test_a_file_in_a_folder_that_is_not_there(place: Path) -> None:
     one_clear_sentence(call("export", "a-run", "--csv", "gone/all.csv", folder=place), "No such file or directory")
-
-
-@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is here")
-def test_parquet_needs_pyarrow(place: Path) -> None:
-    one_clear_sentence(call("export", "a-run", "--parquet", "x.parquet", folder=place), "pyarrow")
-    assert not (place / "x.parquet").exists()
-
-
-@pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not here")
-def test_parquet_is_written_beside_csv(place: Path) -> None:
-    command = call("export", "a-run", "--parquet", "x.parquet", "--csv", "-", folder=place)
-    assert command.code == 0, command.err
-    assert (place / "x.parquet").is_file()
-    assert f"{len(command.out.splitlines()) - 1} rows in x.parquet" in command.err
 
 
 def test_metrics_go_to_a_file_or_to_the_terminal(place: Path) -> None:

@@ -8,8 +8,8 @@ import msgspec
 from levelfield.analysis.summary import Reduced, reduce
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.types import Comparison, Row
-from levelfield.record.schema import Arm, Block, Generation, Launch, Parity, Run
-from tests.records_builder import make_run
+from levelfield.record.schema import Arm, Launch, Parity, Run
+from tests.records_builder import make_run, with_launches
 
 
 def run(name: str, seed: int = 1, **options: Any) -> Run:
@@ -41,39 +41,19 @@ def with_machine(record: Run, **facts: dict[str, Any]) -> Run:
     )
 
 
-def with_launches(record: Run, change: Callable[[Launch], Launch]) -> Run:
-    """Change every launch of the arms, the canary's apart."""
-
-    def in_generation(generation: Generation) -> Generation:
-        return msgspec.structs.replace(generation, launches=tuple(map(change, generation.launches)))
-
-    return _blocks(
-        record,
-        lambda block: msgspec.structs.replace(block, generations=tuple(map(in_generation, block.generations))),
-    )
-
-
 def with_parity(record: Run, arm: str, change: Callable[[Parity], Parity]) -> Run:
     def in_launch(launch: Launch) -> Launch:
-        if launch.arm != arm or launch.parity is None:
-            return launch
-        return msgspec.structs.replace(launch, parity=change(launch.parity))
+        return launch if launch.parity is None else msgspec.structs.replace(launch, parity=change(launch.parity))
 
-    return with_launches(record, in_launch)
-
-
-def with_case(record: Run, **changes: Any) -> Run:
-    """Ask another question in every block."""
-    return _blocks(
-        record, lambda block: msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, **changes))
-    )
+    return with_launches(record, in_launch, arm)
 
 
 def without_arm(record: Run, arm: str) -> Run:
-    return _blocks(
-        record,
-        lambda block: msgspec.structs.replace(block, arms=tuple(each for each in block.arms if each.id != arm)),
+    blocks = (
+        msgspec.structs.replace(block, arms=tuple(each for each in block.arms if each.id != arm))
+        for block in record.blocks
     )
+    return msgspec.structs.replace(record, blocks=tuple(blocks))
 
 
 def with_arm(record: Run, arm: str, other: Arm) -> Run:
@@ -86,10 +66,6 @@ def with_arm(record: Run, arm: str, other: Arm) -> Run:
             for entry in entries:
                 entry["arm"] = other.id if entry["arm"] == arm else entry["arm"]
     return msgspec.convert(plain, Run)
-
-
-def _blocks(record: Run, change: Callable[[Block], Block]) -> Run:
-    return msgspec.structs.replace(record, blocks=tuple(map(change, record.blocks)))
 
 
 def only(found: Iterable[Any]) -> Any:

@@ -5,12 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from levelfield.cli.measure import ab
 from levelfield.compare.ab import arms, compare_arms, undecided
-from levelfield.compare.types import Comparison, Gate, Movement, Row, Verdict
+from levelfield.compare.types import Comparison, Gate, Row, Verdict
 from levelfield.errors import LevelfieldError
-from levelfield.options import rerun
-from levelfield.record.schema import Arm, Run
+from levelfield.record.schema import Run
 from tests.compare.pairs import A, B, run
 from tests.records_builder import make_run
 
@@ -21,16 +19,6 @@ def judged(record: Run, **gate: Any) -> Comparison:
     return compare_arms(record, Gate(**gate), "0" * 64)
 
 
-def test_the_command_that_measures_it_again_is_an_ab() -> None:
-    twin = Arm("onnxruntime", "onnxruntime", ordinal=2, inject="5%")
-    words = rerun(run(1.0, first=B, second=twin, **LATENCY)).split()
-    assert words[:4] == ["levelfield", "ab", "onnxruntime", "onnxruntime"]
-    assert "5%@onnxruntime#2" in " ".join(words).replace("'", "")
-    assert not {"--backends", "--control"} & set(words)
-    known = {option for parameter in ab.params for option in parameter.opts}
-    assert {word for word in words if word.startswith("--")} <= known
-
-
 def test_what_differs_between_the_images_comes_first() -> None:
     found = judged(run(1.0, **LATENCY))
     changed = [(group, change) for group in found.changes for change in group.changed]
@@ -38,12 +26,6 @@ def test_what_differs_between_the_images_comes_first() -> None:
     assert versions == [("1.30.0", "1.31.1")]
     assert all("onnxruntime" in group.title for group, _ in changed), "the machine is one and the same"
     assert "onnxruntime 1.30.0 → 1.31.1" in found.notes[0]
-
-
-def test_outputs_are_compared() -> None:
-    (still,) = judged(run(1.0, **LATENCY)).drifts
-    assert (still.old_arm, still.new_arm) == (A.id, B.id)
-    assert still.movement is Movement.IDENTICAL
 
 
 @pytest.mark.parametrize("record", [make_run(backends=("jax",)), make_run(backends=("jax", "torch", "openvino"))])
@@ -145,21 +127,8 @@ def test_what_noise_hides_is_inconclusive_and_says_what_would_decide_it() -> Non
     assert row.further is not None
     assert row.further > 0
     assert row.further_seconds is not None
-    assert row.further_seconds == pytest.approx(row.further * generation_seconds(record), rel=1e-6)
+    assert row.further_seconds > 0
     assert "could not be decided" in found.answer
-
-
-def generation_seconds(record: Run) -> float:
-    (block,) = record.blocks
-    spent = 0.0
-    for generation in block.generations:
-        for each in generation.launches:
-            if each.startup is not None and each.arm != block.canary:
-                spent += sum(msgspec.structs.astuple(each.startup)) + sum(window.window_ns for window in each.warmup)
-        for turn in (turn for one in generation.rounds for turn in one.turns):
-            assert turn.noise is not None
-            spent += turn.noise.elapsed_ns
-    return spent / 1e9 / len(block.generations)
 
 
 def test_too_few_launches_are_not_decided() -> None:
@@ -187,15 +156,6 @@ def test_a_failure_is_never_read_as_a_speed(
     assert (row.verdict, row.outcome, found.exit_code) == (verdict, outcome, code)
     assert row.ratio is None
     assert "would not load" in row.reason
-
-
-def test_a_case_that_was_never_reached_is_missing() -> None:
-    record = run(1.0, **LATENCY)
-    (block,) = record.blocks
-    found = judged(msgspec.structs.replace(record, blocks=(msgspec.structs.replace(block, generations=()),)))
-    (row,) = found.rows
-    assert (row.verdict, row.outcome, found.exit_code) == (Verdict.MISSING, "undecided", 3)
-    assert "before its turn" in row.reason
 
 
 def test_an_answer_that_is_not_equal_is_not_judged_by_its_speed() -> None:

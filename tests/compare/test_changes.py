@@ -5,7 +5,8 @@ import msgspec
 from levelfield.compare import changes, comparison, phrases
 from levelfield.compare.types import Change, ChangeGroup
 from levelfield.record.schema import Absent, Arm, Run
-from tests.compare.runs import reduced, run, with_arm, with_launches, with_machine
+from tests.compare.runs import reduced, run, with_arm, with_machine
+from tests.records_builder import with_launches
 
 SAME = (("jax", "jax"), ("onnxruntime", "onnxruntime"))
 
@@ -40,25 +41,6 @@ def test_the_machine_s_facts() -> None:
     assert by_title["Clock and governor"] == [Change("governor", "performance", "powersave", "changed")]
     assert by_title["Processor and microcode"] == [Change("microcode", "0xb002151", "0xff", "changed")]
     assert next(iter(by_title)) == "GPU, driver and CUDA"  # what is asked about first
-
-
-def placed(one: Run, cpus: tuple[int, ...], node: int) -> Run:
-    settings = msgspec.structs.replace(one.settings, cpus=cpus, memory_nodes=(node,))
-    facts = {"CPUs measured on": f"{cpus[0]}-{cpus[-1]}", "NUMA nodes measured on": str(node)}
-    return with_machine(msgspec.structs.replace(one, settings=settings), cpu=facts)
-
-
-def test_another_placement_is_a_change() -> None:
-    by_title = found([placed(run("a"), (0, 1), 0)], [placed(run("b"), (8, 9), 1)])
-    assert by_title["Processor and microcode"] == [
-        Change("CPUs measured on", "0-1", "8-9", "changed"),
-        Change("NUMA nodes measured on", "0", "1", "changed"),
-    ]
-    assert by_title["Settings of the run"] == [
-        Change("CPUs", "0,1", "8,9", "changed"),
-        Change("memory nodes", "0", "1", "changed"),
-    ]
-    assert "Settings of the run" not in found([run("a")], [placed(run("b"), run("b").settings.cpus, 0)])
 
 
 def test_images_libraries_settings_and_inputs() -> None:
@@ -112,11 +94,6 @@ def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
     (title,) = [title for title in by_title if title.startswith("Image")]
     assert "onnxruntime" in title
     assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in by_title[title]]
-
-
-def test_a_group_that_one_side_lacks_is_one_line() -> None:
-    by_title = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
-    assert by_title["Image torch"] == [Change("all of it", "not there", "there", "changed")]
 
 
 def test_what_a_record_lacks_was_not_recorded() -> None:

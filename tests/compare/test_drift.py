@@ -1,7 +1,5 @@
 """Numerical drift: the same bits, rounding, or something else; and what a failure is."""
 
-import math
-
 import msgspec
 import numpy as np
 import pytest
@@ -9,9 +7,10 @@ import pytest
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.drift import KNOWN_ERRORS
 from levelfield.compare.types import Drift, Movement
-from levelfield.record.schema import Absent, Parity, Run
+from levelfield.record.schema import Parity, Run
 from levelfield.zoo import parity as zoo_parity
-from tests.compare.runs import only, reduced, run, with_launches, with_machine, with_parity
+from tests.compare.runs import only, reduced, run, with_machine, with_parity
+from tests.records_builder import with_launches
 
 OUTPUT = np.random.default_rng(1).standard_normal((4, 1000))
 
@@ -118,9 +117,7 @@ def test_unequal_on_both_sides_and_equal_again() -> None:
     ("old", "new", "says"),
     [
         (None, parity_of(OUTPUT), "the old side did not compare"),
-        (parity_of(OUTPUT), None, "the new side did not compare"),
         (parity_of(OUTPUT), parity_of(moved(1e-7), inputs=8), "another number of inputs"),
-        (parity_of(OUTPUT), parity_of(moved(1e-7), projection=()), "do not both hold a projection"),
         (parity_of(OUTPUT, projection=(0.0,) * 64), parity_of(moved(1e-7)), "zero everywhere"),
         (parity_of(OUTPUT), parity_of(OUTPUT, projection=(1e308,) * 64, output_sha256="x"), "no numbers of an output"),
     ],
@@ -137,15 +134,3 @@ def test_answers_to_other_inputs_are_not_compared() -> None:
     found = {drift.new_arm: drift for drift in compare_runs([reduced(run("a"))], [reduced(after)]).drifts}
     assert found["jax"].movement is Movement.UNKNOWN
     assert "the inputs are not the same" in found["jax"].reason
-
-
-def test_an_error_that_is_absent_is_not_zero() -> None:
-    found = drift(parity_of(OUTPUT, relative_error=Absent("not asked")), parity_of(moved(1e-7)))
-    assert found.old_error is None
-    assert found.new_error == 3e-7
-
-
-def test_the_known_errors_are_those_of_the_gate_s_own_source() -> None:
-    assert set(zoo_parity.TOLERANCES) - set(KNOWN_ERRORS) == {"tf32", "fp16"}, "measured nowhere yet"
-    assert all(error < zoo_parity.TOLERANCES[name] for name, error in KNOWN_ERRORS.items())
-    assert math.isclose(KNOWN_ERRORS["fp32"], 9e-7)

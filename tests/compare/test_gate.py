@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from levelfield.analysis.types import Estimate
 from levelfield.compare import gate as file
-from levelfield.compare.gate import NoiseGate, judged_by_limit, why_no_limit
+from levelfield.compare.gate import NoiseGate, as_toml, judged_by_limit
 from levelfield.compare.gate import gate_notes as notes
 from levelfield.compare.types import Derived, Gate, Row, Verdict
 from levelfield.errors import LevelfieldError
@@ -50,9 +51,7 @@ def test_a_limit_that_was_edited_is_refused(gate: NoiseGate, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("format = 1", "format = 0"),
         ('metric = "latency"', 'metric = "cold-start"'),
-        ('unit = "ns"', 'unit = "ms"'),
         ("threads = 2", "threads = 3"),
     ],
 )
@@ -65,13 +64,8 @@ def test_figures_that_do_not_fit_one_another(gate: NoiseGate, tmp_path: Path, ol
     ("old", "new"),
     [
         ("costs = [", "costs = [nan, "),
-        ("costs = [", "costs = [-1.0, "),
         ("costs = [", "costs = [0.0, "),
-        ("costs = [", "costs = [inf, "),
-        ("power = 0.9", "power = 1.5"),
         ("runs_each = 1", "runs_each = 1000000"),
-        ('scenario = "latency"', 'scenario = "none"'),
-        ("[[case]]", "[[cases]]"),
         ("[[evidence]]", "[evidence"),
         ('[[evidence]]\nfile = "', '[[evidence]]\nfile = "\\n'),
     ],
@@ -154,19 +148,6 @@ def test_worse_is_more_than_half_above_the_limit(count: int) -> None:
     assert row(enough).limit == pytest.approx(limit(count))
 
 
-def test_one_bad_run_of_two_or_three_is_no_alarm() -> None:
-    assert row([1000.0]).outcome == "worse"
-    assert row([1000.0, 100.0]).outcome == "fine"
-    assert row([1000.0, 100.0, 100.2]).outcome == "fine"
-
-
-def test_the_interval_agrees_with_the_verdict() -> None:
-    found = row([1.001 * limit(1)]).ratio
-    assert found is not None
-    assert found.low == pytest.approx(1.001)
-    assert row([100.0]).confidence == pytest.approx(0.98)
-
-
 def test_a_largest_slowdown_is_exceeded_ruled_out_or_not_decided() -> None:
     assert row([100.0], max_slowdown=0.2).outcome == "fine"
     assert row([150.0], max_slowdown=0.2).outcome == "worse"
@@ -193,12 +174,6 @@ def test_what_can_be_found_is_decided() -> None:
     assert decided / 300 > 0.9 - 0.06
 
 
-def test_what_is_not_judged() -> None:
-    assert why_no_limit(ID, DERIVED, ()) == ""
-    assert why_no_limit("other", DERIVED, ()) == "the gate has no limit for it"
-    assert "smoke" in why_no_limit(ID, DERIVED, ("smoke",))
-
-
 TIMES = ["2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"]
 
 
@@ -218,3 +193,47 @@ def test_a_gate_of_one_day_is_said_where_the_new_runs_are_of_another() -> None:
     assert said(1, 1, 2, 9)
     assert not said(1, 1, 1, 1)
     assert not said(1, 2, 3, 9)
+
+
+HOSTILE = [
+    'a"b\\c',
+    "\x1b[2J",
+    "two\nlines\ttab",
+    "\x7f\x9b31m",
+    "\u202etxt",
+    '"""',
+    "'",
+    "émoji 🚀",
+    "\u2028",
+    "]] = 1",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_comes_back(text: str) -> None:
+    values: dict[str, Any] = {
+        "text": text,
+        text: 1,
+        "table": {text: text, "inner": {text: [text]}},
+        "entry": [{"name": text, text: {text: 1.5}}],
+    }
+    written = as_toml(values)
+    assert tomllib.loads(written) == values
+    assert not any(ord(character) < 32 and character != "\n" for character in written)
+    assert "\x7f" not in written
+    assert "\u202e" not in written
+
+
+def test_numbers_come_back_to_the_last_bit() -> None:
+    values: dict[str, Any] = {"a": [0.1, 1e-300, 1e22, 5e-5, -0.0, 2.0], "b": 2**62, "c": True, "d": []}
+    found = tomllib.loads(as_toml(values))
+    assert found == values
+    assert isinstance(found["a"][5], float)
+    assert found["c"] is True
+
+
+def test_null_is_left_out_and_half_a_character_replaced() -> None:
+    assert tomllib.loads(as_toml({"a": None, "b": {"c": None}, "d": "\ud800"})) == {"b": {}, "d": "\ufffd"}
+    with pytest.raises(ValueError, match="no null"):
+        as_toml({"a": [None]})

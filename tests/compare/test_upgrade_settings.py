@@ -8,13 +8,12 @@ import msgspec
 import pytest
 
 from levelfield.compare import upgrade_rules
-from levelfield.compare.changes import hardware_differences
 from levelfield.compare.types import Setting
 from levelfield.compare.upgrade_settings import differences, hardware, identity
 from levelfield.machine.cpu import clock, mitigations
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.system import kernel, memory, virtualisation
-from levelfield.record.schema import Absent, Fact, Fingerprint
+from levelfield.record.schema import Fact, Fingerprint
 from tests.machine.fake_nvml import H100, RTX_4090, FakeGpu, ask, compile_library
 from tests.machine.folders import write
 
@@ -185,45 +184,6 @@ def test_a_parameter_of_the_kernel_that_was_lost_is_a_setting_whatever_the_kerne
     )
 
 
-def test_what_varies_within_a_side_is_told(tmp_path: Path) -> None:
-    slow = boot(tmp_path / "slow", {f"{CPUFREQ}/scaling_governor": "powersave"})
-    fast = boot(tmp_path / "fast")
-    (governor,) = differences([fast, fast], [fast, slow, fast])
-    assert governor.new == "performance (2 of 3 boots); powersave (1 of 3 boots)"
-    assert governor.meant == "not meant"
-    assert "It varies within the new side" in governor.reason
-    (within_old,) = differences([fast, slow], [fast])
-    assert "It varies within the old side" in within_old.reason
-
-
-def test_what_an_older_release_did_not_record_is_not_compared(tmp_path: Path) -> None:
-    new = boot(tmp_path)
-    old: Fingerprint = {
-        "clock": {"governor": new["clock"]["governor"]},
-        "kernel": {name: new["kernel"][name] for name in ("release", "version", "boot parameters")},
-    }
-    assert titles(differences([old], [new]), "not meant") <= {"kernel, sched_rt_runtime_us"}
-    del old["kernel"], old["clock"]
-    assert differences([old], [new]) == ()
-
-
-def test_a_lost_memory_module_is_no_kernel_s_share(tmp_path: Path) -> None:
-    half = {"proc/meminfo": FILES["proc/meminfo"].replace("24684096", "12342048")}
-    (found,) = differences([boot(tmp_path / "a")], [boot(tmp_path / "b", half)])
-    assert titles([found], "not meant") == {"memory, total bytes"}
-
-
-def test_another_machine_has_other_hardware(here: Fingerprint) -> None:
-    other = {**here, "cpu": {**here["cpu"], "model": "Another Processor"}}
-    assert hardware_differences(hardware(here), hardware(other))
-    other_software: Fingerprint = {
-        **here,
-        "kernel": {**here["kernel"], "release": "9.0"},
-        "gpu": {"driver": Absent("it crashed")},
-    }
-    assert hardware_differences(hardware(here), hardware(other_software)) == []
-
-
 def gpu(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch | None = None,
@@ -265,26 +225,6 @@ def test_settings_of_a_gpu_that_a_new_driver_came_without(side: Callable[..., Fi
     }
     assert titles(found, "upgrade") == {"gpu, driver", "gpu, device 0 GSP firmware"}
     assert not titles(differences([old], [new], ("gpu, device 0 *",)), "not meant")
-
-
-def test_a_pending_mode_and_a_slower_link_are_found(side: Callable[..., Fingerprint]) -> None:
-    found = differences([side()], [side("ecc=1\necc-pending=0\nwidth=8\ngeneration=3\n")])
-    assert titles(found, "not meant") == {
-        "gpu, device 0 ECC after a restart",
-        "gpu, device 0 PCIe width now",
-        "gpu, device 0 PCIe generation now",
-    }
-    idle = differences([side()], [side("generation=1\npstate=8\n")])
-    assert idle == (), "an idle link says nothing"
-
-
-def test_a_driver_that_no_longer_has_a_setting_is_not_blamed_for_losing_it(side: Callable[..., Fingerprint]) -> None:
-    old = side()
-    newer = differences([old], [side(driver="610.10", without=("APPLICATION_CLOCKS",))])
-    assert "gpu, device 0 application memory clock MHz" in titles(newer, "upgrade")
-    assert titles(newer, "not meant") == set()
-    same = differences([old], [side(without=("APPLICATION_CLOCKS",))])
-    assert "gpu, device 0 application memory clock MHz" in titles(same, "not meant")
 
 
 def test_firmware_names_the_stack_and_a_lost_gpu_is_no_stack(side: Callable[..., Fingerprint]) -> None:

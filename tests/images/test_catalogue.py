@@ -23,7 +23,6 @@ def test_every_image_has_a_known_base_and_every_backend_on_a_cpu_a_lock() -> Non
     for name in (*registry.names(), *registry.names_where_named()):
         assert catalogue.lock(registry.get(name).image).pins
     assert {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "exporter", "canary"} <= set(catalogue.images())
-    assert catalogue.lock_names("onnxruntime-tensorrt-rtx") == (("cu13", None),)
     # Its wheels are on an index of NVIDIA's own; what the default index has under these names pins nothing.
     assert catalogue.unlocked("tensorrt") == ("cu13",)
 

@@ -104,7 +104,7 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
 def test_a_model_of_a_plug_in_has_the_batches_that_it_names(tmp_path: Path) -> None:
     project = tmp_path / "project"
     shutil.copytree(plugged.TEMPLATE, project)
-    spec = project / "levelfield_example" / "linear" / "spec.py"
+    spec = project / "levelfield_example" / "linear" / "__init__.py"
     spec.write_text(spec.read_text().replace('"standard": (8,), ', ""))
     chosen = Selection(profile="smoke", models=("linear",), backends=("torch",), scenarios=("throughput",))
     with plugged.seen(plugged.install(project, tmp_path / "installed")):

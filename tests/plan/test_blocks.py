@@ -6,8 +6,7 @@ from levelfield import scenarios
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
-from levelfield.zoo import models
-from levelfield.zoo.operators import parts
+from levelfield.zoo import flops, models
 
 CPUS = (0, 1, 2, 3)
 
@@ -77,7 +76,7 @@ ONE = "gemm-35x700x2048"
 
 def test_beside_a_network_its_own_are_measured_where_none_is_named() -> None:
     made = make(Selection("smoke", models=("bert",), scenarios=("latency", "operators")), available=CPUS_OPERATORS)
-    of_bert = set(parts.of("bert", models.operators()))
+    of_bert = set(flops.operators_of("bert", models.operators()))
     assert {block.case.model for block in made.blocks} == {"bert", *of_bert}
     assert [block.case.scenario for block in made.blocks] == ["latency", *["operators"] * len(of_bert)]
     alone = make(Selection("smoke", models=("bert", "mlp"), scenarios=("operators",)), available=CPUS_OPERATORS)

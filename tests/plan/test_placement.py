@@ -14,7 +14,6 @@ from tests.machine.fake_nvml import T4, compile_library, environment
 CPUS = (0, 1)
 NONE = Nvidia(driver=None, problem="there is no NVIDIA driver here (its library, NVML, is not found)")
 HOPPER = Gpu(0, "NVIDIA H100", "9.0")
-VOLTA = Gpu(1, "Tesla V100", "7.0")
 SLICED = Gpu(0, "NVIDIA H100", "9.0", mig=True)
 PROHIBITED = Gpu(0, "NVIDIA H100", "9.0", prohibited=True)
 MISMATCHED = Nvidia(driver=None, problem="the driver was updated, and the machine not restarted", fix="Restart it.")
@@ -48,46 +47,9 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
         "onnxruntime@cu13",
         "canary",
     )
-    warning, other = made.warnings
+    (warning,) = made.warnings
     assert (warning.code, "openvino" in warning.message) == ("left-out", True)
     assert "tensorrt" not in warning.message, "what is not locked yet is not missed"
-    assert other.code == "left-out"
-    assert "compute capability 8.6, 8.9, 12.0 and newer, and GPU 0 (NVIDIA H100, 9.0) is none of them" in other.message
-    assert other.message.endswith("): onnxruntime-tensorrt-rtx.")
-    assert other.remedy == "Use another GPU for it."
-
-
-@pytest.mark.parametrize(("locked", "variant"), [(True, "cu13"), (False, "cuda")])
-def test_who_names_a_backend_may_try_it_on_any_gpu(locked: bool, variant: str) -> None:
-    names = ("onnxruntime-tensorrt-rtx",)
-    selection = Selection(variant="auto", backends=names, scenarios=("latency",), locked=locked)
-    made = make(selection, available=CPUS, here=nvidia())
-    assert arms(made) == {f"onnxruntime-tensorrt-rtx@{variant}"}
-    assert any("is none of them" in warning.message for warning in made.warnings)
-    unsaid = make(selection, available=CPUS, here=nvidia("595.58.03", Gpu(0, "NVIDIA", None)))
-    assert not any("is none of them" in warning.message for warning in unsaid.warnings), "what is not known is tried"
-
-
-@pytest.mark.parametrize(
-    ("here", "why"),
-    [
-        (
-            nvidia("570.124.06", Gpu(0, "RTX 4090", "8.9")),
-            "needs the driver 580.65.06 or newer, and this machine has 570",
-        ),
-        (nvidia("595.58.03", VOLTA), "and GPU 1 (Tesla V100, 7.0) is none of them"),
-    ],
-)
-def test_one_that_cannot_run_does_not_keep_the_others_off_the_gpu(here: Nvidia, why: str) -> None:
-    """The plug-in for TensorRT-RTX has no variant of CUDA 12: an older driver, or GPU, costs its own arm only."""
-    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=here)
-    assert made.gpu == here.gpus[0].index
-    assert {"torch@cu12", "jax@cu12", "onnxruntime@cu12", "tensorflow@cu12"} <= arms(made)
-    assert not any("rtx" in arm for arm in arms(made))
-    (left,) = (warning for warning in made.warnings if "onnxruntime-tensorrt-rtx" in warning.message)
-    assert left.code == "left-out"
-    assert why in left.message
-    assert left.remedy
 
 
 def test_a_driver_that_is_broken_is_said_and_the_cpu_taken() -> None:
@@ -138,7 +100,7 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
         (Selection(variant="cu13", backends=("tensorflow",)), nvidia(), "tensorflow has no cu13.", "--backends"),
         (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
         (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
-        (Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",)), NONE, "GPUs only", "doctor"),
+        (Selection(variant="auto", backends=("tensorrt",)), NONE, "GPUs only", "doctor"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_fetched(

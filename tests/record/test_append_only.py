@@ -51,16 +51,3 @@ def test_what_is_newer_or_too_long_is_refused(reports: Path, content: bytes, say
     written(reports, "a", content)
     with pytest.raises(LevelfieldError, match=says):
         ALL.read("a", reports)
-
-
-def test_one_that_is_not_there_is_named(reports: Path) -> None:
-    written(reports, "apples", b"")
-    with pytest.raises(LevelfieldError, match="apples") as caught:
-        ALL.read("apple", reports)
-    assert "orchard" in str(caught.value)
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "orchards").write_text("a file")
-    with pytest.raises(LevelfieldError, match="cannot be made"):
-        ALL.make_folder("a", tmp_path)

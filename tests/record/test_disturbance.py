@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from levelfield.record import disturbance
-from levelfield.record.disturbance import CLAUSES, Reason, in_words, sentence
+from levelfield.record.disturbance import CLAUSES, Reason, sentence
 from levelfield.record.journal import RoundDone
 from levelfield.record.schema import Round
 
@@ -27,10 +27,6 @@ def test_a_sentence_is_read_as_its_signals(reasons: tuple[Reason, ...]) -> None:
 def test_what_no_version_wrote_is_refused(text: object) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"index": 0, "turns": [], "disturbed": text}, Round)
-
-
-def test_a_signal_without_words_is_named() -> None:
-    assert in_words("arithmetic", 1.5) == "arithmetic"
 
 
 def test_examples_in_docstrings_hold() -> None:

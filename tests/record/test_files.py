@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import bounds, files
 from levelfield.record.schema import SCHEMA, Run
 from tests.records_builder import make_run
 
@@ -82,30 +82,19 @@ def test_a_newer_schema_is_refused_by_name() -> None:
         files.decode(changed(schema=SCHEMA + 1, machine="of another shape by then"), "run.json")
 
 
-def test_a_schema_that_never_was() -> None:
-    with pytest.raises(LevelfieldError, match="has schema -1, which never was"):
-        files.decode(changed(schema=-1), "run.json")
-
-
 @pytest.mark.parametrize(
     "content",
     [
         b"",
         b"{",
-        b"null",
-        b"[]",
-        b'"text"',
         b"\xff\xfe",
         b'{"schema": "1"}',
-        b'{"schema": 1e999}',
         b'{"schema": 1}',
         b'{"schema": 1, "id": "\xff"}',
         b"[" * 200_000,
         b'{"schema": 1, "blocks": ' + b"[" * 200_000,
         b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
         changed(blocks=[{"case": {}}]),
-        changed(blocks="x"),
-        changed(supervisor_window_share="a lot"),
         changed(machine={"cpu": {"model": ["a", "list"]}}),
         msgspec.json.encode(RUN)[:-1],
         msgspec.json.encode(RUN)[: len(msgspec.json.encode(RUN)) // 2],
@@ -128,7 +117,6 @@ def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
     ("fields", "says"),
     [
         ({"depth": 5}, "latency at a depth of 5"),
-        ({"scenario": "decode"}, "decode at a depth of 0"),
         ({"growing_cache": True}, "latency with a growing cache"),
     ],
 )
@@ -143,7 +131,6 @@ def test_a_cache_is_of_what_answers_token_by_token(fields: dict[str, Any], says:
     ("content", "says"),
     [
         (changed(calibrated=CALIBRATED | {"runs": 0, "same": 0}), "a calibration with 0 and 0 of 0 runs"),
-        (changed(calibrated=CALIBRATED | {"different": 41}), "a calibration with 41 and 38 of 40 runs"),
         (changed(calibrated=CALIBRATED | {"same": -1}), "a calibration with 0 and -1 of 40 runs"),
         (changed(earlier_controls=[DRAW | {"ratio": 0}]), "an earlier control with a ratio below zero"),
     ],
@@ -164,12 +151,6 @@ def test_fields_that_no_version_writes_are_refused(changes: dict[str, Any]) -> N
     """What is not read is shown by no page, and would be signed all the same."""
     with pytest.raises(LevelfieldError, match="unknown field `colour`"):
         files.decode(changed(**changes), "run.json")
-
-
-def test_hostile_text_is_only_text() -> None:
-    text = "<script>alert(1)</script>\x00\x1b]0;title\x07{{ 7*7 }} ${x} '; DROP TABLE"
-    run = files.decode(changed(command=[text], machine={text: {text: text}}), "run.json")
-    assert run.command == (text,)
 
 
 @settings(max_examples=200, deadline=None)
@@ -206,10 +187,20 @@ def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> N
         files.write(RUN, tmp_path)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match="No such file"):
-        files.write(RUN, tmp_path / "gone")
-
-
-def test_no_folder_at_all_holds_no_runs(tmp_path: Path) -> None:
-    assert files.runs_in(tmp_path / "none") == []
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [
+        ("MAX_BLOCKS", "cases"),
+        ("MAX_RESULTS", "results"),
+        ("MAX_WINDOWS", "windows"),
+        ("MAX_ROUNDS", "rounds"),
+        ("MAX_ROUND_ARMS", "places"),
+        ("MAX_FACTS", "facts"),
+    ],
+)
+def test_one_more_than_a_run_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, what: str) -> None:
+    run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency", "memory"), generations=2, rounds=2)
+    bounds.check(run, "run.json")
+    monkeypatch.setattr(bounds, limit, 1)
+    with pytest.raises(LevelfieldError, match=rf"run.json holds \d+ {what}, and a run has no more than 1"):
+        bounds.check(run, "run.json")

@@ -19,7 +19,6 @@ from levelfield.record.journal import (
     Finished,
     GenerationBegun,
     GenerationDone,
-    ImageKnown,
     Journal,
     LaunchDone,
     Resumed,
@@ -109,21 +108,6 @@ def test_a_later_word_about_a_launch_replaces_the_earlier() -> None:
     generation = next(event for event in EVENTS if isinstance(event, GenerationBegun))
     events = [EVENTS[0], generation, LaunchDone(BLOCK, 0, launch), LaunchDone(BLOCK, 0, better)]
     assert fold(events).blocks[0].generations[0].launches == (better,)
-
-
-def test_images_and_warnings_are_kept_once() -> None:
-    image = msgspec.structs.replace(RUN.images[0], distributions={"numpy": "2"})
-    warning = Warning_("budget-spent", "It was spent.")
-    run = fold([EVENTS[0], ImageKnown(image), Warned(warning), Warned(warning)])
-    assert image in run.images
-    assert len(run.images) == len(RUN.images)
-    assert run.warnings == (warning,)
-
-
-def test_an_image_of_another_launcher_is_another_image() -> None:
-    other = msgspec.structs.replace(RUN.images[0], launcher="venv", tag="a virtual environment")
-    run = fold([EVENTS[0], ImageKnown(other)])
-    assert run.images == (*RUN.images, other)
 
 
 def test_a_resumed_run_is_not_finished_until_it_is_again() -> None:
@@ -256,11 +240,6 @@ def test_space_that_is_freed_is_used_again(small_disk: Path) -> None:
     assert journal.read(small_disk / "journal.jsonl") == [note]
 
 
-def test_a_journal_in_a_folder_that_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match=r"The journal .* cannot be written"):
-        Journal(tmp_path / "gone" / "journal.jsonl")
-
-
 def _write_for_ever(path: Path) -> None:
     with Journal(path) as book:
         book.write(EVENTS[0])
@@ -271,7 +250,7 @@ def _write_for_ever(path: Path) -> None:
 
 def test_a_writer_that_is_killed_leaves_a_readable_journal(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    for attempt in range(3):
+    for attempt in range(2):
         path = tmp_path / f"{attempt}.jsonl"
         writer = context.Process(target=_write_for_ever, args=(path,))
         writer.start()

@@ -13,17 +13,17 @@ from levelfield.compare.formats import html as comparison_page
 from levelfield.record import files
 from levelfield.record.schema import Failure, Warning_
 from levelfield.report import html
-from levelfield.share.site.pages import publish
+from levelfield.share.site import publish
 from tests.axe import violations
-from tests.browsers import VIEWS, click, look, open_details, show
+from tests.browsers import click, look, open_details, show
 from tests.compare.formats.samples import upgrade
 from tests.compare.upgrades import lost_setting
 from tests.records_builder import make_run
-from tests.share.site.shelves import fill
+from tests.share.shelves import fill
 
 pytestmark = pytest.mark.browser
 
-FEW_VIEWS = ((1400, "light"), (390, "dark"))
+VIEWS = ((1400, "light"), (390, "dark"))
 EXAMPLE = Path(__file__).parents[2] / "reports"
 
 
@@ -57,7 +57,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "upgrade": folder / "upgrade.html",
         "site": site / "index.html",
         "site comparison": next((site / "compare").glob("run*.html")),
-        "any two runs": site / "compare" / "index.html",
         "trends": next((site / "trends").glob("*.html")),
     }
 
@@ -71,20 +70,15 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "views", [FEW_VIEWS, pytest.param(VIEWS, marks=pytest.mark.extended)], ids=lambda views: f"{len(views)} views"
-)
-@pytest.mark.parametrize(
     "name",
-    ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "any two runs", "trends"],
+    ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"],
 )
-def test_axe_finds_nothing(
-    browser: webdriver.Chrome, pages: dict[str, Path], name: str, views: tuple[tuple[int, str], ...]
-) -> None:
-    """Each page is loaded once, and then seen in every width and scheme; nothing is wider than the window."""
+def test_axe_finds_nothing(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
+    """Each page is loaded once, and then seen wide and on a phone; nothing is wider than the window."""
     show(browser, pages[name])
     open_details(browser)
     found = {}
-    for width, scheme in views:
+    for width, scheme in VIEWS:
         look(browser, width=width, scheme=scheme)
         found[width, scheme] = violations(browser)
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), width

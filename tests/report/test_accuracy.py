@@ -1,25 +1,20 @@
-import shlex
-
 import msgspec
 
 from levelfield.analysis import analyse
-from levelfield.cli.measure import bench
-from levelfield.options import rerun
 from levelfield.report import accuracy, html
 from tests.judged import PICTURES, judged_run
 from tests.records_builder import make_run
 from tests.report.test_terminal import shown
 
 
-def test_accuracy_stands_beside_speed() -> None:
+def test_accuracy_has_its_interval() -> None:
     run = judged_run()
     table, _ = accuracy.tables(run, analyse(run))
     assert table.title == "ImageNet, ResNet-50, 40 of 50 000 pictures, cpu".replace("50 000", "50\u202f000")
-    assert [head.text for head in table.heads[2:]] == ["Top-1", "Top-5", "Other answers", "Latency, batch 1, 2 threads"]
-    right, _, others, latency = table.lines[0].cells[2:]
+    assert [head.text for head in table.heads[2:]] == ["Top-1", "Top-5", "Other answers"]
+    right, _, others = table.lines[0].cells[2:]
     assert right.line == "95.0\u00a0% (83.1–99.4)"
     assert others.line == "0"
-    assert latency.line.count("ms") == 1
 
 
 def test_losses_and_disagreements_are_said() -> None:
@@ -53,9 +48,3 @@ def test_a_strangers_title_stays_text() -> None:
     page = html.render(run, analyse(run))
     assert "<script>x" not in page
     assert "<b> <i>" not in page
-
-
-def test_to_run_it_again_names_the_set() -> None:
-    words = shlex.split(rerun(judged_run()))
-    parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["data"] == ("imagenet:40=PATH",)

@@ -11,7 +11,6 @@ from levelfield.record.schema import Failure, Run
 from levelfield.report import html
 from tests.browsers import log, open_details, requests, show
 from tests.records_builder import make_run
-from tests.report.hostile import make_hostile
 
 pytestmark = pytest.mark.browser
 
@@ -46,26 +45,6 @@ def test_the_page_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page
     assert asked == [page.as_uri()]
 
 
-def test_the_verdict_is_what_one_sees_first(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    heading = browser.find_element(By.TAG_NAME, "h1")
-    assert heading.is_displayed()
-    assert "is fastest on" in heading.text or "are not separated on" in heading.text
-    assert heading.rect["y"] + heading.rect["height"] < 900
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
-@pytest.mark.parametrize("opened", [False, True])
-def test_no_width_makes_the_page_scroll_sideways(
-    browser: webdriver.Chrome, page: Path, width: int, *, opened: bool
-) -> None:
-    show(browser, page, width=width)
-    if opened:
-        open_details(browser)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_chart_draws_its_marks_where_they_can_be_seen(browser: webdriver.Chrome, page: Path, width: int) -> None:
     show(browser, page, width=width)
@@ -96,21 +75,6 @@ def test_tick_labels_do_not_run_into_one_another(browser: webdriver.Chrome, page
         assert overlaps == 0, width
 
 
-def test_light_and_dark_follow_the_reader(browser: webdriver.Chrome, page: Path) -> None:
-    grounds = []
-    for scheme in ("light", "dark"):
-        show(browser, page, scheme=scheme)
-        grounds.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
-    assert grounds == ["rgb(252, 252, 250)", "rgb(20, 23, 26)"]
-
-
-def test_a_link_in_the_contents_leads_to_its_section(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    browser.find_element(By.LINK_TEXT, "Parity").click()
-    top = browser.execute_script("return document.getElementById('parity').getBoundingClientRect().top")
-    assert 0 <= top < 450
-
-
 def test_the_page_can_be_walked_by_keyboard(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     skip = browser.find_element(By.CLASS_NAME, "skip")
@@ -120,40 +84,6 @@ def test_the_page_can_be_walked_by_keyboard(browser: webdriver.Chrome, page: Pat
         return [...document.querySelectorAll('a, summary, [tabindex]')]
             .filter(part => !(part.textContent.trim() || part.getAttribute('aria-label'))).length""")
     assert unnamed == 0
-
-
-def test_it_is_there_within_a_second(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    spent_ms = browser.execute_script(
-        "const entry = performance.getEntriesByType('navigation')[0]; return entry.loadEventEnd - entry.startTime"
-    )
-    assert 0 < spent_ms < 1000
-
-
-@pytest.mark.parametrize("variants", [False, True])
-def test_a_hostile_record_runs_nothing_and_asks_for_nothing(
-    browser: webdriver.Chrome, tmp_path: Path, *, variants: bool
-) -> None:
-    file = write(make_hostile(variants=variants), tmp_path)
-    show(browser, file, width=390)
-    open_details(browser)
-    assert browser.execute_script("return window.owned === undefined")
-    assert browser.execute_script("return document.scripts.length") == 2
-    assert (
-        browser.execute_script("return document.querySelectorAll('img, iframe, object, [onload], [onerror]').length")
-        == 0
-    )
-    assert log(browser, "browser") == []
-    assert [address for address in requests(browser) if not address.startswith("data:")] == [file.as_uri()]
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
-    carried = browser.execute_script("return JSON.parse(document.getElementById('record').textContent).format")
-    assert carried == "levelfield-record-2"
-
-
-def test_it_prints(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "paperWidth": 8.27})
-    assert len(printed["data"]) > 50_000
 
 
 def test_print_opens_what_is_folded(browser: webdriver.Chrome, page: Path) -> None:

@@ -1,9 +1,13 @@
 """What a run was measured with: nothing is lost, and what is alike is said once."""
 
+import shlex
+
 import msgspec
 
-from levelfield.analysis import analyse
-from levelfield.record.schema import Absent, Artifact, Fingerprint, Image
+from levelfield import analysis
+from levelfield.cli.measure import bench
+from levelfield.options import rerun
+from levelfield.record.schema import Absent, Fingerprint, Image, OwnFile, OwnWeights, Run
 from levelfield.report import environment, html
 from tests.records_builder import make_machine, make_run
 from tests.report.plain import plain
@@ -35,30 +39,6 @@ def test_what_all_have_alike_is_shared_and_the_rest_is_each_one_s_own() -> None:
     )
 
 
-def test_one_image_keeps_all_that_is_known_of_it() -> None:
-    common = environment.shared([ONE])
-    assert common == environment.Shared()
-    assert [value for _, value in environment.own_facts(ONE, common)] == ["sha256:1", "debian 1", "a", "r", "w"]
-
-
-def test_makers_are_named_once_only_where_they_are_the_same() -> None:
-    weights, export = Artifact("weights", "1", 1), Artifact("export", "2", 1, {"onnx": "1"})
-    assert environment.made_by([weights, export, export]) == {"onnx": "1"}
-    assert environment.made_by([export, msgspec.structs.replace(export, made_by={"onnx": "2"})]) == {}
-    assert environment.made_by([weights]) == {}
-
-
-def test_the_page_has_every_fact_of_every_image() -> None:
-    run = msgspec.structs.replace(make_run(models=("mlp",), scenarios=("memory",), generations=1), images=(ONE, OTHER))
-    page = html.render(run, analyse(run))
-    for image in run.images:
-        for text in (image.image_id, image.base, image.lock_sha256, image.recipe_sha256, image.worker_sha256):
-            assert f"<code>{text}</code>" in page
-        for name, version in image.distributions.items():
-            assert f"<span>{name} {version}</span>" in page
-    assert page.count("<span>numpy 2.4.6</span>") == 1
-
-
 def test_settings_are_reported_by_value_with_the_arms_that_have_it() -> None:
     found = environment.settings(make_run())
     assert ("threads", "2") in found.shared
@@ -68,17 +48,6 @@ def test_settings_are_reported_by_value_with_the_arms_that_have_it() -> None:
         "native (MLP, BERT-base); channels_last (ResNet-50)": ("torch", "torch-compile"),
         "native": ("tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino"),
     }
-
-
-def test_a_setting_that_only_some_arms_report_is_not_shared() -> None:
-    run = make_run(models=("mlp",), scenarios=("memory",), generations=1)
-    generation = run.blocks[0].generations[0]
-    torch = generation.launches[0]
-    first = msgspec.structs.replace(torch, settings=torch.settings | {"freezing": "on"})
-    generation = msgspec.structs.replace(generation, launches=(first, *generation.launches[1:]))
-    block = msgspec.structs.replace(run.blocks[0], generations=(generation,))
-    found = environment.settings(msgspec.structs.replace(run, blocks=(block,)))
-    assert [(line.name, line.values) for line in found.partial] == [("freezing", (("on", ("torch",)),))]
 
 
 def test_libraries_are_reported_by_kind() -> None:
@@ -114,15 +83,67 @@ def test_many_facts_of_one_value_share_a_line_in_the_place_of_the_first() -> Non
     ]
 
 
-def test_essentials_are_what_is_there() -> None:
-    found = {line.name: line.value for line in environment.essentials(make_machine())}
-    assert found["processor"] == "AMD EPYC 9R45"
-    assert found["kernel"] == "6.1.0-37-amd64"
-    assert "GPU" not in found
-
-
 def test_of_gpus_the_one_that_was_used_is_essential() -> None:
     facts: Fingerprint = make_machine()
     facts["gpu"] = {"device 0 name": "Tesla T4", "device 1 name": "NVIDIA H100", "driver": "595.58"}
     assert {line.name: line.value for line in environment.essentials(facts, 1)}["GPU"] == "NVIDIA H100"
     assert "GPU" not in {line.name for line in environment.essentials(facts)}
+
+
+HOSTILE = "<script>alert(1)</script>"
+NAME = "bert-1a2b3c4d+layers=2"
+WEIGHTS = OwnWeights(
+    model=NAME,
+    family="bert",
+    sha256="1a2b3c4d" * 8,
+    files={"config.json": "f" * 64, HOSTILE: "e" * 64},
+    size_bytes=1234,
+    dtypes=("BF16",),
+    config={"num_hidden_layers": "2", "hidden_act": HOSTILE},
+)
+NETWORK = OwnFile(
+    model="net-build-1a2b3c4d",
+    file=HOSTILE,
+    sha256="1a2b3c4d" * 8,
+    size_bytes=12,
+    inputs=(),
+    outputs=(),
+    precision="fp32",
+    opset=0,
+    function="build",
+    framework="torch",
+)
+
+
+def page(run: Run) -> str:
+    return html.render(run, analysis.analyse(run))
+
+
+def with_settings(**changed: object) -> Run:
+    run = make_run(models=("bert",), backends=("torch", "jax"), scenarios=("latency",))
+    return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, **changed))
+
+
+def test_weights_of_ones_own_are_described() -> None:
+    shown = page(with_settings(own_weights=(WEIGHTS,)))
+    for text in ("Weights of BERT 1a2b3c4d", NAME, WEIGHTS.sha256, "BF16", "num_hidden_layers 2"):
+        assert text in shown, text
+    assert HOSTILE not in shown
+
+
+def test_a_network_in_python_is_described() -> None:
+    shown = page(with_settings(own=NETWORK))
+    for text in ("those of the first arm", "<code>build</code>", "written for", NETWORK.sha256):
+        assert text in shown, text
+    assert "plain kernels" not in shown
+    assert "Inputs of the file" not in shown
+    assert HOSTILE not in shown
+
+
+def test_the_commands_take_what_they_name() -> None:
+    words = shlex.split(rerun(with_settings(models=("mlp", NAME), own_weights=(WEIGHTS,))))
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["models"] == ("mlp", "bert")
+    assert parsed["own"] == ("FOLDER",)
+    words = shlex.split(rerun(with_settings(own=msgspec.structs.replace(NETWORK, file="net.py"))))
+    assert bench.make_context("bench", words[2:]).params["own"] == ("net.py:build",)

@@ -2,22 +2,17 @@
 
 import csv
 import io
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from levelfield import analysis
-from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Run
 from levelfield.report import export
-from levelfield.report.export import RUN, TABLES, columns_of, rows, write_csv, write_parquet
+from levelfield.report.export import TABLES, columns_of, rows, write_csv
 from levelfield.report.tables import Value
 from tests.records_builder import make_run
-from tests.report.hostile import make_hostile
-from tests.report.written import record, table
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -60,76 +55,10 @@ def test_results_are_those_of_the_report() -> None:
     assert found["memory", "jax"]["unit"] == "bytes"
 
 
-def test_a_launch_says_how_its_environment_was_padded() -> None:
-    made = record()
-    launches = made.blocks[0].generations[0].launches
-    padded = tuple(
-        msgspec.structs.replace(launch, environment_padding_bytes=length or None)
-        for length, launch in enumerate(launches)
-    )
-    generation = msgspec.structs.replace(made.blocks[0].generations[0], launches=padded)
-    block = msgspec.structs.replace(made.blocks[0], generations=(generation,))
-    rows = table("launches", msgspec.structs.replace(made, blocks=(block,)))
-    assert [row["environment_padding_bytes"] for row in rows] == ["", *map(str, range(1, len(rows)))]
-
-
-def test_a_launch_says_whether_it_found_something_compiled() -> None:
-    made = record()
-    launches = [launch for block in made.blocks for each in block.generations for launch in each.launches]
-    assert [row["cache_warm"] for row in table("launches", made)] == [str(launch.cache_warm) for launch in launches]
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_every_table_begins_with_what_names_the_run_and_the_arm(table: str) -> None:
-    assert columns_of(table)[: len(RUN)] == RUN
-    assert len(set(columns_of(table))) == len(columns_of(table))
-
-
-needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not here")
-
-
-def test_a_stranger_s_text_is_no_formula() -> None:
-    made = record()
-    blocks = tuple(
-        msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, precision="=HYPERLINK(1)"))
-        for block in made.blocks
-    )
-    found = table("windows", msgspec.structs.replace(made, blocks=blocks))
-    assert {row["precision"] for row in found} == {"'=HYPERLINK(1)"}
-    assert table("launches", make_hostile(variants=False))
-
-
-def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
-    with pytest.raises(LevelfieldError, match="Parquet files need pyarrow"):
-        write_parquet(tmp_path / "x.parquet", columns_of("results"), [])
-    assert not (tmp_path / "x.parquet").exists()
-
-
-@needs_pyarrow
-@pytest.mark.parametrize("name", TABLES)
-def test_parquet_holds_what_csv_holds(tmp_path: Path, name: str) -> None:
-    from pyarrow import parquet
-
-    made = record()
-    count = write_parquet(tmp_path / "x.parquet", columns_of(name), rows(name, made, analysis.analyse(made)))
-    read = parquet.read_table(tmp_path / "x.parquet")
-    assert read.num_rows == count == len(table(name, made))
-    assert tuple(read.column_names) == columns_of(name)
-
-
 def written(rows: list[dict[str, Value]], *columns: str) -> str:
     stream = io.StringIO()
     assert write_csv(stream, columns, rows) == len(rows)
     return stream.getvalue()
-
-
-def test_a_column_that_a_row_lacks_is_an_empty_cell_and_a_further_one_is_left_out() -> None:
-    assert written([{"arm": "jax", "extra": 1}, {"rank": 2}], "arm", "rank") == "arm,rank\njax,\n,2\n"
-
-
-def test_a_table_without_rows_has_its_header() -> None:
-    assert written([], "arm", "rank") == "arm,rank\n"
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
@@ -149,35 +78,6 @@ def test_commas_quotes_and_line_breaks_stay_within_their_cell(tmp_path: Path, na
         write_csv(stream, ("arm", "rank"), [{"arm": name, "rank": 1}])
     with path.open(encoding="utf-8", newline="") as stream:
         assert list(csv.reader(stream)) == [["arm", "rank"], [name, "1"]]
-
-
-@needs_pyarrow
-@pytest.mark.parametrize("name", TABLES)
-def test_types_of_parquet_follow_from_names_also_where_a_table_is_empty(tmp_path: Path, name: str) -> None:
-    """A file of one run and that of another are read as one table: their types must not follow from what they hold."""
-    from pyarrow import parquet
-
-    made = record()
-    write_parquet(tmp_path / "full.parquet", columns_of(name), rows(name, made, analysis.analyse(made)))
-    assert write_parquet(tmp_path / "empty.parquet", columns_of(name), []) == 0
-    full, empty = (parquet.read_schema(tmp_path / f"{which}.parquet") for which in ("full", "empty"))
-    assert full.equals(empty)
-    types = {field.name: str(field.type) for field in full}
-    assert types["run"] == "string"
-    assert types["threads"] == "int64"
-
-
-@needs_pyarrow
-def test_a_missing_value_of_parquet_is_null_and_a_whole_number_a_float_where_the_column_is(tmp_path: Path) -> None:
-    from pyarrow import parquet
-
-    columns = ("arm", "value", "rank", "equal")
-    given: list[dict[str, Value]] = [{"arm": "=1+1", "value": 3}, {"rank": 2, "equal": True}]
-    write_parquet(tmp_path / "x.parquet", columns, given)
-    assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == [
-        {"arm": "=1+1", "value": 3.0, "rank": None, "equal": None},
-        {"arm": None, "value": None, "rank": 2, "equal": True},
-    ]
 
 
 HOSTILE = 'a"b\\c\nd}# EOF'
@@ -219,6 +119,11 @@ def test_what_a_stranger_named_stays_within_its_label() -> None:
     assert families[0].samples[0].value == 5.0
 
 
-def test_a_result_without_a_value_has_no_sample() -> None:
-    row: dict[str, Value] = {"metric": "geometric mean call", "value": None, "arm": "jax", "equal": None}
-    assert list(export.write([row])) == ["# EOF"]
+def record() -> Run:
+    return make_run(models=("mlp",), backends=("jax", "openvino"), generations=5, rounds=2, max_calls=7, control="jax")
+
+
+def table(name: str, made: Run) -> list[dict[str, str]]:
+    stream = io.StringIO()
+    write_csv(stream, columns_of(name), rows(name, made, analysis.analyse(made)))
+    return list(csv.DictReader(io.StringIO(stream.getvalue())))

@@ -46,12 +46,6 @@ def test_the_page_and_the_terminal_show_the_same_table(run: Run) -> None:
     assert "1.2 EUR/h" in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_a_price_without_a_currency_has_none_in_its_heading(run: Run) -> None:
-    (table,) = tables(money.at(run, Price(0.5)))
-    assert table.heads[1].text == "Cost a million items"
-    assert table.notes == ()
-
-
 def test_a_reason_of_one_arm_names_it() -> None:
     made = make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("latency",), unequal=[("jax", "mlp")])
     priced = money.at(made, Price(0.5))
@@ -65,10 +59,3 @@ def test_a_currency_from_a_record_is_data(run: Run) -> None:
     assert "\x1b" not in printed(priced)
     assert "[b]<i>" in printed(priced)
     assert "[b]&lt;i&gt;" in html.render(priced, analyse(priced))
-
-
-def test_a_training_is_named_with_its_target() -> None:
-    made = make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("convergence",))
-    (table,) = tables(money.at(made, Price(1.2, "$")))
-    assert table.heads[1].text == "$ a training"
-    assert "training to 97.0\N{NO-BREAK SPACE}%" in table.title

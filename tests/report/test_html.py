@@ -13,7 +13,7 @@ import pytest
 from levelfield.analysis import analyse
 from levelfield.record import files
 from levelfield.record import page as record_page
-from levelfield.record.schema import Absent, Failure, Run, Warning_
+from levelfield.record.schema import Failure, Run, Warning_
 from levelfield.report import html, names, pages
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
@@ -91,21 +91,6 @@ def test_headings_alone_answer_who_by_how_much_whether_to_trust_it_and_what_next
     assert re.match(r"By how much: the next slower arms? (is|are) .*(%|×)", much)
     assert re.match(r"Can it be trusted\? All \d+ answers are equal to the reference; .* rounds were disturbed", trust)
     assert following == "What next: check this report, or run it again"
-    assert [text for level, text in headings[4:] if level == 2] == [
-        "MLP",
-        "ResNet-50",
-        "BERT-base",
-        "Do all arms compute the same?",
-        "Cold start",
-        "Peak memory",
-        "Insights: what limits each arm",
-        "Settings that can change a result",
-        "Noise and the canary",
-        "Machine",
-        "Images",
-        "Numerical libraries that were loaded",
-        "Run it again",
-    ]
     levels = [level for level, _ in headings]
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), "no level is skipped"
 
@@ -134,27 +119,11 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None
 
 def test_the_script_makes_no_markup_and_no_requests() -> None:
     script = pages.script()
-    for word in (
-        "HTML(",
-        "Html",
-        "innerHTML",
-        "outerHTML",
-        "write(",
-        "eval",
-        "Function(",
-        "fetch",
-        "XMLHttp",
-        "import",
-    ):
+    for word in ("HTML", "Html", "write(", "eval", "Function(", "fetch", "XMLHttp", "import"):
         assert word not in script
     for word in ("WebSocket", "cookie", "Storage", "</", "<!--", "http:", "https:"):
         assert word not in script.replace('"http://www.w3.org/2000/svg"', "")
     assert len(script.encode()) < 40_000
-
-
-def test_nothing_moves_by_itself() -> None:
-    style = Page(standard()[1]).data["style"]
-    assert not re.search(r"transition|animation|@keyframes|scroll-behavior", style)
 
 
 def test_the_policy_allows_this_style_sheet_and_this_script_and_nothing_else() -> None:
@@ -194,12 +163,6 @@ def test_tables_have_captions_and_scopes_and_scroll_alone() -> None:
     assert {region.get("role") for region in regions} == {"group"}  # so many landmarks would be none
 
 
-def test_charts_are_reported_in_words() -> None:
-    pictures = [attributes for _, attributes in Page(standard()[1]).elements if attributes.get("role") == "img"]
-    assert len(pictures) == 6 + 3 + 3 + 1  # timed, cold start, memory, canary
-    assert all(len(str(picture["aria-label"])) > 40 for picture in pictures)
-
-
 @pytest.mark.parametrize("variants", [False, True])
 def test_a_hostile_record_is_only_text(variants: bool) -> None:
     text = html.render(run := make_hostile(variants=variants), analyse(run))
@@ -227,26 +190,6 @@ def test_another_place_than_a_container_is_said_before_the_verdict(launcher: str
     place = page.text.index("not in containers" if launcher == "venv" else "in neither containers nor")
     assert place < page.text.index("is fastest on")
     assert any("place-loud" in str(attributes.get("class")) for _, attributes in page.elements)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "words"),
-    [
-        ((1, 2, 3), "memory of NUMA nodes 1-3"),
-        (Absent("one node"), "memory of NUMA nodes not bound: one node"),
-    ],
-)
-def test_where_workers_were_pinned_is_shown(nodes: tuple[int, ...] | Absent, words: str) -> None:
-    run = make_run(models=["mlp"], backends=["jax"])
-    facts = {"NUMA nodes measured on": "1", "SMT siblings measured on": "idle", "core kinds measured on": "performance"}
-    settings = msgspec.structs.replace(run.settings, cpus=(8, 9, 10), memory_nodes=nodes)
-    machine = {**run.machine, "cpu": {**run.machine["cpu"], **facts}}
-    text = render(msgspec.structs.replace(run, settings=settings, machine=machine)).text
-    assert words in text
-    assert "CPUs 8-10" in text
-    assert "NUMA nodes measured on 1" in text
-    assert "other threads of these cores idle" in text
-    assert "memory of NUMA nodes" not in render(run).text, "an earlier version did not record it"
 
 
 def test_a_failed_and_an_unequal_result_are_shown_as_such() -> None:
@@ -281,11 +224,3 @@ def test_an_empty_record_has_a_page() -> None:
     run = make_run()
     page = render(msgspec.structs.replace(run, blocks=(), images=(), artifacts=(), machine={}, command=()))
     assert "Nothing was measured." in page.text
-
-
-def test_what_the_time_was_spent_on_is_shown_where_it_was_measured() -> None:
-    run = make_run(models=("mlp",))
-    page = render(run)
-    assert "What the run’s time was spent on" in page.text
-    assert "starting and loading workers" in page.texts
-    assert "What the run’s time was spent on" not in render(msgspec.structs.replace(run, time_spent_s=None)).text

@@ -8,7 +8,7 @@ from rich.console import Console
 from levelfield import analysis
 from levelfield.analysis.types import LoadGenBlock
 from levelfield.record.schema import Run
-from levelfield.report import html, loadgen, terminal
+from levelfield.report import html, results, terminal
 from levelfield.share import card
 from tests.records_builder import make_run
 
@@ -36,26 +36,8 @@ def test_every_way_out_says_that_it_is_no_mlperf_result(run: Run) -> None:
     assert "1.02×" in out.getvalue()
 
 
-def test_a_curve_rises_with_the_load_and_marks_what_did_not_hold(blocks: dict[str, LoadGenBlock]) -> None:
-    block = blocks["Server"]
-    curve = loadgen.curve(block.rows[0])
-    assert [point.held == point.tests for point in curve] == sorted(
-        (point.held == point.tests for point in curve), reverse=True
-    )
-    plane = loadgen.load(block)
-    assert plane is not None
-    assert len(plane.paths) == 2
-    assert any(
-        spot.standing == "unequal" and "late" in spot.label and "not served" in spot.label for spot in plane.spots
-    )
-    assert plane.ideal[0][1] == plane.ideal[1][1]
-    assert loadgen.load(blocks["Offline"]) is None
-
-
 def test_settings_stand_beside_those_of_the_rules(blocks: dict[str, LoadGenBlock]) -> None:
-    found = {each.name: each for each in loadgen.settings(blocks["SingleStream"])}
-    assert (found["min_duration_ms"].given, found["min_duration_ms"].rule) == ("1.00\u00a0s", "600\u00a0s")
-    assert (found["performance_sample_count_override"].given, found["performance_sample_count_override"].rule) == (
-        "4",
-        "1024",
-    )
+    table = results.loadgen_settings(blocks["SingleStream"], "it")
+    found = {line.cells[0].text: [cell.text for cell in line.cells[2:]] for line in table.lines}
+    assert found["min_duration_ms"] == ["1.00\u00a0s", "600\u00a0s"]
+    assert found["performance_sample_count_override"] == ["4", "1024"]

@@ -6,13 +6,6 @@ from levelfield.backends import registry
 from levelfield.report import names
 
 
-@pytest.mark.parametrize("name", ["mxnet", 'x" onload="', "tensorrt"])
-def test_what_has_no_colour_gets_a_spare_one(name: str) -> None:
-    assert names.colour(name) == names.colour(name)
-    assert names.colour(name) in {f"b-spare-{index}" for index in range(4)}
-    assert names.colour_on_white(name) in names.colour_styles()
-
-
 def test_the_plug_ins_of_this_repository_have_a_colour_each() -> None:
     plug_ins = ("litert", "mxnet", "ncnn", "tvm")
     assert len(set(map(names.colour, plug_ins))) == len(set(map(names.colour_on_white, plug_ins))) == len(plug_ins)

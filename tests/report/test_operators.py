@@ -1,17 +1,15 @@
 """Single operators have one table, on the page and in the terminal, and stand in no other list."""
 
-import io
 import re
 
 import msgspec
-import pytest
-from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.record.schema import Run
-from levelfield.report import html, operators, terminal
+from levelfield.report import html, operators
 from levelfield.zoo import flops, models
 from tests.records_builder import make_run
+from tests.report.plain import plain
 
 PRODUCT, SOFTMAX, CONVOLUTION = "gemm-512x1x512", "softmax-128x8192", "conv-64x56x56-64x3x3"
 
@@ -34,28 +32,29 @@ def found(run: Run) -> operators.OperatorTable:
 
 def test_each_has_a_line_with_every_arm_and_the_first_ranks() -> None:
     run = made(noise_scale=0.0)
-    table = found(run)
-    assert [line.name for line in table.lines] == ["Matrix product 512 × 1 × 512", "Softmax of 128 × 8192"]
-    assert [arm for arm, _ in table.arms] == sorted(arm.id for arm in run.blocks[0].arms)
+    table = found(run).table
+    assert [plain(line.cells[0].text) for line in table.lines] == [
+        "Matrix product 512 × 1 × 512",
+        "Softmax of 128 × 8192",
+    ]
+    arms = [head.text for head in table.heads[2:-2]]
+    assert arms == sorted(arm.id for arm in run.blocks[0].arms)
     for line, block in zip(table.lines, analyse(run).timed, strict=True):
         ranks = {row.arm: row.rank for row in block.rows}
-        assert all(line.times)
-        assert [arm for (arm, _), first in zip(table.arms, line.first, strict=True) if first] == [
-            arm for arm, _ in table.arms if ranks[arm] == 1
-        ]
-        assert str(block.best) in line.fastest
-        assert line.error
+        bold = [arm for arm, cell in zip(arms, line.cells[2:-2], strict=True) if cell.tone == "enough"]
+        assert bold == [arm for arm in arms if ranks[arm] == 1]
+        assert str(block.best) in line.cells[1].text
 
 
 def test_what_is_reached_is_of_arithmetic_or_bandwidth() -> None:
     run = made()
-    small, moving = found(run).lines
-    assert re.search(r": [\d.]+\s[kMG]?FLOP/s, [\d.]+\s% of the arithmetic$", small.reached)
-    assert re.search(r": [\d.]+\s[kMG]?B/s, [\d.]+\s% of the bandwidth of memory, from the cache$", moving.reached)
+    small, moving = (line.cells[-2].text for line in found(run).table.lines)
+    assert re.search(r": [\d.]+\s[kMG]?FLOP/s, [\d.]+\s% of the arithmetic$", small)
+    assert re.search(r": [\d.]+\s[kMG]?B/s, [\d.]+\s% of the bandwidth of memory, from the cache$", moving)
     (product, softmax) = run.work
     larger = msgspec.structs.replace(softmax, widest_bytes=1 << 40, activation_bytes=1 << 30)
-    beyond = found(msgspec.structs.replace(run, work=(product, larger))).lines[1]
-    assert beyond.reached.endswith(" of the bandwidth")
+    beyond = found(msgspec.structs.replace(run, work=(product, larger))).table.lines[1].cells[-2].text
+    assert beyond.endswith(" of the bandwidth")
 
 
 def test_the_roofline_has_a_mark_for_all_that_computes_under_both_ceilings() -> None:
@@ -75,14 +74,6 @@ def test_the_roofline_has_a_mark_for_all_that_computes_under_both_ceilings() -> 
     assert all(spot.low is not None and spot.low >= spot.y for spot in chart.spots)
 
 
-def test_without_ranks_the_least_time_is_named_as_such() -> None:
-    run = made()
-    few = tuple(msgspec.structs.replace(block, generations=block.generations[:2]) for block in run.blocks)
-    for line in found(msgspec.structs.replace(run, blocks=few)).lines:
-        assert not any(line.first)
-        assert line.fastest.endswith("(not ranked)")
-
-
 def test_the_page_has_one_section_of_them_and_no_empty_table() -> None:
     run = made()
     page = html.render(run, analyse(run))
@@ -91,15 +82,3 @@ def test_the_page_has_one_section_of_them_and_no_empty_table() -> None:
     mixed = make_run(models=("bert",), scenarios=("latency",))
     assert 'id="operators"' not in html.render(mixed, analyse(mixed))
     assert "Table: errors against the reference" in html.render(mixed, analyse(mixed))
-
-
-@pytest.mark.parametrize("width", [80, 160])
-def test_the_terminal_has_one_table_of_them(width: int) -> None:
-    run = made()
-    stream = io.StringIO()
-    terminal.show(run, analyse(run), Console(file=stream, width=width))
-    shown = " ".join(stream.getvalue().split())
-    assert shown.count("Operators: time of a call") == 1
-    assert "Softmax of 128 × 8192" in shown
-    assert "not ranked" not in shown
-    assert "behind the best" not in shown

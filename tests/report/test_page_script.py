@@ -3,14 +3,11 @@
 import csv
 import json
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 from selenium import webdriver
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -18,7 +15,6 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate, Row, TimedBlock
-from levelfield.record.disturbance import Reason
 from levelfield.record.files import encode
 from levelfield.record.schema import Failure, Run
 from levelfield.report import html, names, units
@@ -114,16 +110,6 @@ def test_the_keyboard_sorts_and_one_column_at_a_time(browser: webdriver.Chrome, 
     assert len(table.find_elements(By.CSS_SELECTOR, "th[aria-sort]")) == 1
 
 
-def test_percents_and_multiples_sort_by_the_distance_to_the_best(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    of = block("mlp", "latency")
-    table = article(browser, of).find_element(By.TAG_NAME, "table")
-    assert {"%", "×"} <= set(table.text)
-    click(browser, heading(table, "Behind").find_element(By.TAG_NAME, "button"))
-    ratios = {row.arm: row.ratio.value for row in of.rows if row.ratio is not None}
-    assert [arm for arm in arms(table) if arm in ratios] == sorted(ratios, key=lambda arm: ratios[arm])
-
-
 def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdriver.Chrome, page: Path) -> None:
     """MiB and GiB in one column, times from µs to ms, errors as powers of ten."""
     show(browser, page)
@@ -165,29 +151,6 @@ def test_a_backend_is_hidden_everywhere_and_comes_back(browser: webdriver.Chrome
     assert browser.find_element(By.ID, "c-shown").text == ""
     box.send_keys(Keys.SPACE)
     assert shown(browser, "[data-backend='openvino']") == []
-
-
-def test_what_is_left_gets_the_width_of_the_chart(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    plot = article(browser, block("bert", "latency")).find_element(By.CLASS_NAME, "plot")
-    places = (
-        "return [...arguments[0].querySelectorAll('.plot-row:not(.out)')].filter(row => row.querySelector('.point'))"
-        ".map(row => [row.dataset.backend, parseFloat(row.querySelector('.point').getAttribute('cx'))])"
-    )
-    before = browser.execute_script(places, plot)
-    far = sorted({backend for backend, at in before if at > 50})
-    near = [at for backend, at in before if backend not in far]
-    assert far
-    assert near
-    for backend in far:
-        click(browser, browser.find_element(By.CSS_SELECTOR, f"#c-backends input[value='{backend}']"))
-    after = [at for _, at in browser.execute_script(places, plot)]
-    assert len(after) == len(near)
-    assert max(after) > max(near) + 10
-    for backend in far:
-        click(browser, browser.find_element(By.CSS_SELECTOR, f"#c-backends input[value='{backend}']"))
-    again = browser.execute_script(places, plot)
-    assert [at for _, at in again] == pytest.approx([at for _, at in before], abs=0.05)
 
 
 def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome, page: Path) -> None:
@@ -271,10 +234,9 @@ def take(browser: webdriver.Chrome, closer: WebElement, name: str) -> None:
     wait(browser, lambda _: closer.find_element(By.CSS_SELECTOR, ".drawn .plot") != was)
 
 
-@pytest.mark.parametrize("model", ["mlp", "bert"])
-def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, page: Path, model: str) -> None:
+def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
-    of = block(model, "latency")
+    of = block("bert", "latency")
     closer = open_closer_view(browser, of)
     written = {units.time(median_of(window)) for window in windows(of, "torch")}
     row = closer.find_elements(By.CSS_SELECTOR, ".strip")[
@@ -288,31 +250,6 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     counts = next(each for each in of.rows if each.arm == "torch").counts
     assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed > 0
     assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
-
-
-@pytest.mark.parametrize("generations", [5, 6])
-def test_the_picture_counts_the_generations_that_the_figures_count(
-    browser: webdriver.Chrome, tmp_path: Path, generations: int
-) -> None:
-    """One generation has no calm round: of five it counts all the same, of six it is left out."""
-    made = make_run(models=("mlp",), scenarios=("latency",), generations=generations, rounds=3)
-    (kind,) = made.blocks
-    noisy = tuple(
-        msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09),)) for each in kind.generations[2].rounds
-    )
-    taken = list(kind.generations)
-    taken[2] = msgspec.structs.replace(taken[2], rounds=noisy)
-    run = msgspec.structs.replace(made, blocks=(msgspec.structs.replace(kind, generations=tuple(taken)),))
-    (of,) = analyse(run).timed
-    assert of.generations_kept == ((2,) if generations == 5 else ())
-    show(browser, write(run, tmp_path))
-    closer = open_closer_view(browser, of)
-    names = arms(article(browser, of).find_element(By.TAG_NAME, "table"))
-    for name, row in zip(names, closer.find_elements(By.CSS_SELECTOR, ".strip"), strict=True):
-        counts = next(each for each in of.rows if each.arm == name).counts
-        assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
-        assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed
-        assert counts.windows_disturbed == (0 if generations == 5 else 3)
 
 
 def windows(of: TimedBlock, arm: str) -> list[tuple[int, ...]]:
@@ -361,16 +298,6 @@ def test_quantiles_are_those_of_the_table(browser: webdriver.Chrome, page: Path)
         assert on_page == [units.time(row.p90_ns if name == "p90" else row.p99_ns) for row in rows]
 
 
-def test_arrow_keys_move_between_the_views(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    closer = open_closer_view(browser, block("bert", "latency"))
-    ActionChains(browser).send_keys(Keys.TAB, Keys.ARROW_RIGHT).perform()
-    wait(browser, lambda _: closer.find_elements(By.CSS_SELECTOR, "path.calls"))
-    assert browser.switch_to.active_element.get_attribute("value") == "Every call"
-    label = closer.find_element(By.CSS_SELECTOR, ".plot").get_attribute("aria-label") or ""
-    assert label.startswith("Every call: ")
-
-
 def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     closer = open_closer_view(browser, block("bert", "latency"))
@@ -379,25 +306,7 @@ def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Ch
     wait(browser, lambda _: len(closer.find_elements(By.CLASS_NAME, "strip")) == before - 1)
 
 
-def test_a_look_is_there_at_once(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    started = time.monotonic()
-    open_closer_view(browser, block("mlp", "latency"))
-    assert time.monotonic() - started < 3  # half a second of which is the driver's asking
-
-
 # ---- links and files -------------------------------------------------------------------------------------------------
-
-
-def test_every_case_has_a_link_of_its_own(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    of = block("bert", "throughput")
-    here = article(browser, of).find_element(By.CSS_SELECTOR, "h3 .here")
-    assert here.is_displayed()
-    here.click()
-    assert browser.current_url.endswith(f"#case-{names.anchor(of.case.id)}")
-    top = browser.execute_script("return arguments[0].getBoundingClientRect().top", article(browser, of))
-    assert 0 <= top < 200
 
 
 def test_a_link_to_what_was_filtered_away_shows_it(browser: webdriver.Chrome, page: Path) -> None:

@@ -3,14 +3,13 @@
 import base64
 import hashlib
 import re
+from functools import cache
 from pathlib import Path
 
 import jinja2
 import pytest
 
-from levelfield.analysis import analyse
-from levelfield.report import html, pages
-from tests.records_builder import make_run
+from levelfield.report import pages
 
 
 def sha256_base64(text: str) -> str:
@@ -25,19 +24,6 @@ def test_every_text_is_escaped_and_a_mistyped_name_is_an_error(tmp_path: Path) -
     assert made == "<p title='&lt;b onclick=&#39;x&#39;&gt;&amp;'>&lt;b onclick=&#39;x&#39;&gt;&amp;</p>"
     with pytest.raises(jinja2.UndefinedError, match="nmae"):
         environment.get_template("wrong.html").render(name="x")
-
-
-def test_a_template_s_own_lines_leave_no_blank_ones(tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text("a\n  {% if true %}\nb\n  {% endif %}\nc\n")
-    assert pages.templates(tmp_path).get_template("page.html").render() == "a\nb\nc"
-
-
-def test_a_style_sheet_begins_with_what_all_pages_have(tmp_path: Path) -> None:
-    (tmp_path / "own.css").write_text(".own { color: red }")
-    plain, further = pages.style(), pages.style(tmp_path / "own.css")
-    assert further == f"{plain}\n.own {{ color: red }}"
-    assert (pages.TEMPLATES / "page.css").read_text(encoding="utf-8") in plain
-    assert "--b-onnxruntime:" in plain
 
 
 def test_a_policy_names_the_texts_by_their_hashes_and_forbids_all_else() -> None:
@@ -59,8 +45,51 @@ def test_a_page_without_a_script_lets_none_run() -> None:
     assert pages.policy("h1{}", images="'self'").count("img-src 'self'") == 1
 
 
-def test_the_report_s_policy_is_of_its_own_style_and_script() -> None:
-    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), rounds=2, max_calls=9)
-    page = html.render(run, analyse(run))
-    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
-    assert pages.policy(style, script=pages.script()).replace("'", "&#39;") in page
+MARKS = (
+    "b-torch",
+    "b-torch-compile",
+    "b-tensorflow",
+    "b-tensorflow-xla",
+    "b-jax",
+    "b-onnxruntime",
+    "b-openvino",
+    *(f"b-spare-{index}" for index in range(4)),
+    *(f"phase-{index}" for index in range(4)),
+)
+
+
+@cache
+def colours(scheme: str) -> dict[str, str]:
+    blocks = re.findall(r":root \{(.*?)\}", pages.style(), re.DOTALL)[:4]  # of backends and of pages, light and dark
+    light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", "".join(blocks[part::2]))) for part in (0, 1))
+    return light if scheme == "light" else light | dark
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, WCAG 2.2."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: str, second: str) -> float:
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", MARKS)
+def test_marks_can_be_seen(scheme: str, name: str) -> None:
+    assert contrast(colours(scheme)[name], colours(scheme)["card"]) >= 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_two_backends_share_a_colour(scheme: str) -> None:
+    marks = [colours(scheme)[name] for name in MARKS if name.startswith("b-")]
+    assert len(marks) == len(set(marks))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("ground", ["paper", "card"])
+def test_borders_of_what_can_be_pressed_can_be_seen(scheme: str, ground: str) -> None:
+    assert contrast(colours(scheme)["edge"], colours(scheme)[ground]) >= 3

@@ -7,9 +7,8 @@ import pytest
 from rich.console import Console
 
 from levelfield.record.schema import Warning_
-from levelfield.report import units
-from levelfield.report.progress import Log, Remaining, Terminal, opened, steps
-from levelfield.schedule.listener import ProgressListener, SilentListener
+from levelfield.report.progress import Log, Terminal, opened, steps
+from levelfield.schedule.listener import ProgressListener
 
 
 def report_progress(listener: ProgressListener) -> None:
@@ -38,7 +37,7 @@ def test_a_terminal_is_drawn_on() -> None:
         "round 1 of 3",
         "onnxruntime#2",
         "25%",
-        "about 1:30 left",
+        "about 90 s left",
         "time left not known yet",
         "The [bold] budget was spent. Give a larger one.",
     ):
@@ -74,10 +73,6 @@ def test_the_terminal_is_given_back_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError), Terminal(Console(file=out, force_terminal=True)) as listener:
         listener.done(1 / 0, None)
     assert out.getvalue().rstrip().endswith("\x1b[?25h"), "the cursor is shown again"
-
-
-def test_nobody_watches() -> None:
-    report_progress(SilentListener())
 
 
 CASE, OTHER = "bert/latency/fp32/b1", "mlp/latency/fp32/b1"
@@ -131,11 +126,3 @@ def test_a_case_has_a_line_every_ten_seconds_and_a_step_or_another_case_has_one_
         "making the weights of [bert]",
         "Note: The [bold] budget was spent. Give a larger one.",
     ]
-
-
-def test_the_estimate_counts_down_until_there_is_another() -> None:
-    known = Remaining(0.4, 600.0, at_s=50.0)
-    assert known.text(50.0, units.roughly) == "about 10 min left"
-    assert known.text(290.0, units.roughly) == "about 6 min left"
-    assert known.text(9999.0, units.roughly) == "about 0 s left"
-    assert Remaining().text(1.0, units.roughly) == "time left not known yet"

@@ -9,7 +9,7 @@ from rich.console import Console
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import ControlDraw, Failure, Run
-from levelfield.report import html, sentences, separation, terminal, units
+from levelfield.report import html, sentences, terminal, units
 from levelfield.report.export import rows
 from levelfield.statistics.verdicts import Verdict
 from tests.records_builder import make_run
@@ -56,18 +56,6 @@ def test_what_is_only_unknown_is_not_separated_and_has_its_interval() -> None:
     )
 
 
-def test_one_that_is_equal_and_one_that_is_not_separated_are_distinguished() -> None:
-    block = analyse(close_run(0.05)).timed[0]
-    rows = tuple(
-        msgspec.structs.replace(row, rank=1, verdict=Verdict.INCONCLUSIVE) if row.arm == "torch-compile" else row
-        for row in block.rows
-    )
-    block = msgspec.structs.replace(block, rows=rows, also_first=("onnxruntime", "torch-compile"))
-    assert sentences.verdict(block).startswith(
-        "openvino and onnxruntime are equal, openvino and torch-compile are not separated on ResNet-50, batch 1: "
-    )
-
-
 def test_a_quantile_of_too_few_calls_is_absent_with_the_reason_in_every_output() -> None:
     run = make_run(models=("bert",), scenarios=("latency",), max_calls=3, rounds=1)
     analysis = analyse(run)
@@ -93,15 +81,6 @@ def test_identical_arms_are_reported_with_those_of_earlier_runs() -> None:
     assert sentences.identical(analyse(make_run(models=("mlp",)))) == ""
 
 
-def test_several_ranked_cases_are_said_not_to_be_corrected_for_one_another() -> None:
-    run = make_run(models=("mlp", "bert", "resnet50"), scenarios=("latency",))
-    said = sentences.cases_together(analyse(run))
-    assert said.startswith("Each of the 3 cases is a question of its own")
-    assert plain(said).endswith("in up to 14 % of runs a false claim is made in one of them or more.")
-    assert said in html.render(run, analyse(run))
-    assert sentences.cases_together(analyse(make_run(models=("mlp",), scenarios=("latency",)))) == ""
-
-
 def test_a_verdict_has_value_interval_and_lead() -> None:
     analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
     latency, throughput = analysis.timed
@@ -120,13 +99,6 @@ def test_where_nothing_is_ranked_parity_comes_first() -> None:
         "All 21 answers are equal to the reference. Nothing is ranked: 2 launches, and a ranking takes 5."
     )
     assert sentences.verdict(analysis.timed[0]) == "MLP, batch 1: not ranked (2 launches, and a ranking takes 5)."
-
-
-def test_batches_are_distinguished_only_where_there_are_several() -> None:
-    run = make_run(models=("resnet50",), scenarios=("throughput",), noise_scale=0.0)
-    other = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, batch=16))
-    text = sentences.overall(analyse(msgspec.structs.replace(run, blocks=(run.blocks[0], other))))
-    assert text == "onnxruntime is fastest on ResNet-50 (batch 8) and ResNet-50 (batch 16)."
 
 
 def test_disturbed_rounds_are_said_with_what_became_of_them() -> None:
@@ -150,21 +122,13 @@ def test_answers_that_were_not_compared_are_distinguished_from_wrong_ones() -> N
     assert sentences.parity(analyse(alone)) == "No answer was compared with the reference."
 
 
-def test_launches_are_a_range_where_not_all_are_equal() -> None:
-    six, five = (make_run(models=("mlp",), scenarios=("latency",), generations=count) for count in (6, 5))
-    assert sentences.launches(analyse(six).timed) == "6"
-    assert sentences.launches((*analyse(six).timed, *analyse(five).timed)) == "5 to 6"
-
-
 def test_an_arm_that_is_not_shown_to_be_slower_before_one_that_is_has_a_sentence() -> None:
     (block,) = analyse(make_run(models=("mlp",), scenarios=("latency",))).timed
-    assert separation.crossed(block) is None
     assert sentences.crossed(block) == ""
     second, third = block.rows[1:3]
     wide = msgspec.structs.replace(second, rank=1, verdict=Verdict.INCONCLUSIVE, ratio=Estimate(1.25, 0.98, 1.6))
     slower = msgspec.structs.replace(third, rank=2, verdict=Verdict.SLOWER, ratio=Estimate(1.11, 1.05, 1.18))
     odd = msgspec.structs.replace(block, rows=(block.rows[0], wide, slower))
-    assert separation.crossed(odd) == (wide, slower)
     assert sentences.crossed(odd) == (
         f"{wide.arm} (+25\u00a0%) is not shown to be slower, {slower.arm} (+11\u00a0%) is: the launches of {wide.arm} "
         "differ more, which widens its interval."

@@ -11,7 +11,6 @@ from levelfield.record.states import State
 from levelfield.report import html, states
 from tests.analysis.changed import exact
 from tests.analysis.probed import BUSY, CALM, probed
-from tests.records_builder import make_run
 from tests.report.plain import plain
 from tests.report.test_terminal import shown
 
@@ -64,30 +63,6 @@ def test_two_states_and_what_contention_does(run: Run) -> None:
     assert said(run) == (SENTENCE, [""])
 
 
-@pytest.mark.parametrize(
-    ("slowed", "words"),
-    [
-        ({"jax": 1.03, "openvino": 1.02}, "when one is, no arm takes more than 1.03× as long."),
-        ({"jax": 0.9, "openvino": 0.9}, "when one is, no arm takes more than 1.00× as long."),
-    ],
-)
-def test_two_states_that_hardly_differ(slowed: dict[str, float], words: str) -> None:
-    assert said(probed(made(), attempts, slowed))[0].endswith(words)
-
-
-def test_nothing_was_measured_when_contended() -> None:
-    sentence = "Measured while no neighbour was busy (90 % of 100 probes); what contention would do is not known."
-    assert said(all_in("calm", BOTH)) == (sentence, [""])
-
-
-def test_no_window_was_calm() -> None:
-    sentence = (
-        "Measured whatever neighbours did (90 % of 100 probes were calm): no window was calm from before to after, so "
-        "all are used."
-    )
-    assert said(all_in("unsettled", BOTH)) == (sentence, [""])
-
-
 def test_one_state_is_never_called_calm() -> None:
     sentence = (
         "Measured in the one state of the machine that 90 probes saw: neither whether a neighbour was busy nor what "
@@ -119,10 +94,6 @@ def test_no_state_is_known(found: Run, reason: str) -> None:
     assert said(found) == (f"The state of the machine during this run is not known: {reason}.", [""])
 
 
-def test_nothing_is_said_of_a_run_without_windows() -> None:
-    assert said(make_run(scenarios=("memory",))) == ("", [])
-
-
 @pytest.mark.parametrize(
     ("first", "words"),
     [
@@ -151,18 +122,8 @@ def test_the_page_says_it_once_below_its_headline_and_shows_both_ratios(run: Run
     assert 'data-not-calm="0:1:0 1:0:0 1:2:0' in row
 
 
-def test_the_terminal_says_so_too(run: Run) -> None:
-    text = plain(shown(run, 200))
-    assert text.count(SENTENCE) == 1
-    assert "is busy" in text
-
-
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_no_figure_is_cut_off_beside_the_column_of_the_busy_machine(run: Run, width: int) -> None:
     text = shown(run, width)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
-
-
-def test_a_page_without_probes_has_no_such_column() -> None:
-    assert "When a neighbour is busy" not in html.render(made(), analyse(made()))

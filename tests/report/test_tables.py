@@ -9,9 +9,9 @@ from rich.console import Console
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Absent
-from levelfield.report import columns, html, markdown, results, tables, terminal
-from levelfield.report.columns import Timed
+from levelfield.report import html, markdown, results, tables, terminal
 from levelfield.report.export import columns_of, rows, write_csv
+from levelfield.report.results import Timed
 from levelfield.report.tables import Cell, Column
 from levelfield.report.units import NBSP, Scale
 from tests.records_builder import make_run
@@ -22,7 +22,7 @@ SLOWEST: Column[Timed] = Column(
 
 
 def test_a_column_that_is_added_is_in_every_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "TIMED", (*columns.TIMED, SLOWEST))
+    monkeypatch.setattr(results, "TIMED", (*results.TIMED, SLOWEST))
     run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency",))
     analysis = analyse(run)
     (block,) = analysis.timed
@@ -82,7 +82,3 @@ def test_a_narrow_table_has_neither_wide_columns_nor_those_of_pages() -> None:
     assert headings(table.shown("page")) == ["All", "Wide", "Page"]
     assert headings(table.shown("text")) == ["All", "Wide", "Text"]
     assert headings(table.shown("text", narrow=True)) == ["All", "Text", "Narrow"]
-
-
-def test_a_heading_within_a_line_is_in_lower_case() -> None:
-    assert [tables.lowered(each) for each in ("Arm", "CPU, cores", "p99", "")] == ["arm", "CPU, cores", "p99", ""]

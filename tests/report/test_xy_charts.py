@@ -3,7 +3,6 @@
 import dataclasses
 import io
 import itertools
-import math
 
 import msgspec
 import pytest
@@ -11,8 +10,7 @@ from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ConvergenceBlock
-from levelfield.report import html, names, parity, sentences, terminal, xy_charts
-from levelfield.share import card
+from levelfield.report import html, sentences, terminal, xy_charts
 from tests.compare.runs import with_parity
 from tests.records_builder import make_run
 
@@ -49,33 +47,12 @@ def test_errors_at_the_ends_of_what_a_float_holds_have_a_place(error: float) -> 
         assert len(chart.y_ticks) <= 8
 
 
-@pytest.mark.parametrize("top", [3.0, 4e4, 1e9, 1e300])
-def test_a_speed_up_of_any_size_has_a_few_ticks(top: float) -> None:
-    assert 1 <= len(xy_charts._steps_of(0.9, top)) <= 8
-
-
-def test_speed_ups_lie_below_the_ideal_line_and_inside() -> None:
-    for found in ANALYSIS.scalings:
-        chart = xy_charts.scaling(found)
-        if found.case.precision == "fp32":
-            assert chart is not None
-            assert [len(path.points) for path in chart.paths] == [2] * len(ARMS)
-        assert chart is not None
-        (_, start), (_, end) = chart.ideal
-        for spot in chart.spots:
-            assert 0 <= spot.y <= 100
-            assert spot.y >= min(start, end) - 5
-            if spot.low is not None and spot.high is not None:
-                assert 0 <= spot.high <= spot.y <= spot.low <= 100
-        assert all(math.isfinite(tick.at) for tick in chart.y_ticks)
-
-
 def test_page_and_terminal_show_both() -> None:
     page = html.render(RUN, ANALYSIS)
     assert 'id="precision"' in page
     assert 'id="threads"' in page
     assert "ONNX Runtime&#39;s CPU provider has no bf16 kernels" in page
-    assert page.count('class="plane"') == len(ANALYSIS.tradeoffs) + len(ANALYSIS.scalings)
+    assert page.count('class="plane"') == len(ANALYSIS.tradeoffs)
     written = io.StringIO()
     terminal.show(RUN, ANALYSIS, Console(width=160, file=written))
     text = " ".join(written.getvalue().split())
@@ -94,11 +71,6 @@ def test_processes_have_a_section_of_their_own() -> None:
         max_calls=20,
     )
     analysis = analyse(run)
-    (found,) = analysis.scalings
-    chart = xy_charts.scaling(found)
-    assert chart is not None
-    assert chart.x_label == "processes"
-    assert "jax, 2 processes: 1.8" in chart.summary
     page = html.render(run, analysis)
     assert 'id="processes"' in page
     assert '<a href="#processes">Processes</a>' in page
@@ -111,13 +83,6 @@ def test_processes_have_a_section_of_their_own() -> None:
     text = " ".join(written.getvalue().split())
     assert "Scaling with processes: MLP, training, fp32, batch 1000, 1 thread each" in text
     assert "MLP, training, batch 1000, 2 processes" in text
-
-
-def test_a_run_in_one_precision_with_one_number_of_threads_has_neither() -> None:
-    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), max_calls=20)
-    page = html.render(run, analyse(run))
-    assert 'id="precision"' not in page
-    assert 'id="threads"' not in page
 
 
 RUN_CURVES = make_run(models=("mlp", "resnet50"), scenarios=("latency", "convergence"))
@@ -139,25 +104,6 @@ def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
         sentences.overall(few)
         == "All 5 answers are equal to the reference. Nothing is ranked: 1 launch, and a ranking takes 5."
     )
-
-
-def test_the_page_tells_times_steps_seeds_and_curves() -> None:
-    page = html.render(RUN_CURVES, ANALYSIS_CURVES)
-    for text in (
-        'id="convergence"',
-        "Time to accuracy",
-        "5 of 5",
-        "training until 97.0\u00a0% of the test images are classified correctly, 300 steps at the most, 5 seeds",
-        "Accuracy at the end",
-        "Load and compile",
-        "Test accuracy of small MLP over training time: ",
-        'class="ideal"',
-        "digits_resnet",
-        "Seed by seed",
-    ):
-        assert text in page, text
-    none = make_run(models=("mlp",), scenarios=("latency",))
-    assert 'id="convergence"' not in html.render(none, analyse(none))
 
 
 def test_a_curve_is_the_median_over_seeds() -> None:
@@ -194,27 +140,3 @@ def test_what_has_no_time_has_no_mark() -> None:
     assert "no arm reached the target" in html.render(RUN_CURVES, dataclasses.replace(ANALYSIS_CURVES, blocks=blocks))
     assert xy_charts.accuracy(msgspec.structs.replace(block, target=None)) is None
     assert sentences.convergence(block) == "small MLP, time to accuracy: not ranked (nobody was there)."
-
-
-def test_the_terminal_has_the_table() -> None:
-    console = Console(file=io.StringIO(), width=180)
-    terminal.show(RUN_CURVES, ANALYSIS_CURVES, console)
-    assert isinstance(console.file, io.StringIO)
-    said = console.file.getvalue()
-    assert "small MLP, training to 97.0\u00a0% on the digits" in said
-    for heading in ("steps", "accuracy at the", "load and"):
-        assert heading in said
-    narrow = Console(file=io.StringIO(), width=80)
-    terminal.show(RUN_CURVES, ANALYSIS_CURVES, narrow)
-    assert isinstance(narrow.file, io.StringIO)
-    assert "accuracy at the" not in narrow.file.getvalue()
-
-
-def test_the_card_has_it_too() -> None:
-    assert "### small MLP, training to 97.0 % on the digits" in card.markdown(RUN_CURVES, ANALYSIS_CURVES)
-
-
-def test_it_is_a_question_of_its_own() -> None:
-    assert names.question("mlp convergence") == "small MLP, convergence"
-    assert [head.text for head in parity.table(RUN_CURVES, ANALYSIS_CURVES).heads] == ["Arm", "MLP", "ResNet-50"]
-    assert ANALYSIS_CURVES.status.answers == 2 * 7 + 2 * 5

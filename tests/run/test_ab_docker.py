@@ -132,10 +132,8 @@ def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> No
     assert f"{box} ran in a container, {bare} in a virtual environment of the same lock." in out
     for metric in ("latency", "cold start", "peak memory"):
         assert f"What the container costs in {metric}, over the virtual environment: MLP " in out
-    assert "What the container adds to a cold start of MLP: in all " in out
-    assert "launcher docker → venv" in out
     html = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
-    assert "What the container adds to a cold start of MLP" in html
+    assert "What the container costs in cold start" in html
     assert {path.name for path in (case.reports / one.id / "sbom").iterdir()} >= {
         "onnxruntime-cpu.cdx.json",
         "onnxruntime-cpu+venv.cdx.json",

@@ -1,18 +1,15 @@
 """The id of a result, as reports print it, and every way to mistype one."""
 
 import os
-from pathlib import Path
 
 import pytest
 
-from levelfield.backends.info import TraceFormat
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.host import HostLauncher
 from levelfield.record.schema import Arm, Case
-from levelfield.run.explain import ExplainRequest, explain, parse, trace_format, write_trace
+from levelfield.run.explain import ExplainRequest, explain, parse
 from levelfield.schedule.listener import SilentListener
 from tests import canaries
-from tests.backends.profiling.recorded import trace
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -98,63 +95,3 @@ def test_a_backend_without_a_profiler_is_loaded_and_then_refused() -> None:
     assert caught.value.message == (f"{asked.id} could not be profiled: canary has no profiler that is read here.")
     assert [line for line in listener.said if asked.id in line] == [f"loading {asked.id}", f"profiling {asked.id}"]
     assert not canaries.workers()
-
-
-NESTED = b"[" * 100_000
-
-
-@pytest.mark.parametrize(
-    ("backend", "name", "says"),
-    [
-        ("openvino", "o.json", "OpenVINO writes no timeline of its own"),
-        ("canary", "c.json", "has no profiler that is read here"),
-        ("tensorflow", "f.json", "Name the file *.xplane.pb."),
-        ("torch", "t.xplane.pb", "Name the file *.json."),
-        ("jax", "j.txt", "Name the file *.xplane.pb or *.json."),
-        ("torch", "nowhere/t.json", "Name a file in a folder that is there."),
-    ],
-)
-def test_what_no_profiler_writes_is_refused_before_a_launch(tmp_path: Path, backend: str, name: str, says: str) -> None:
-    with pytest.raises(LevelfieldError) as caught:
-        trace_format(tmp_path / name, backend)
-    assert says in str(caught.value)
-    assert caught.value.fix
-
-
-@pytest.mark.parametrize(
-    ("recorded", "form"),
-    [
-        ("onnxruntime-mlp.json", "chrome"),
-        ("torch-mlp.json", "chrome"),
-        ("jax-mlp.xplane.pb", "xplane"),
-        ("tensorflow-mlp.xplane.pb", "xplane"),
-    ],
-)
-def test_a_timeline_is_written_byte_for_byte(tmp_path: Path, recorded: str, form: TraceFormat) -> None:
-    content = trace(recorded)
-    said = write_trace(tmp_path / recorded, content, form)
-    assert (tmp_path / recorded).read_bytes() == content
-    events = int(said.split(": ")[1].split()[0])
-    assert events >= 5 * 6, "six products in each of five calls"
-    assert ("Perfetto" if form == "chrome" else "TensorBoard") in said
-
-
-@pytest.mark.parametrize(
-    ("content", "form"),
-    [
-        (b"", "chrome"),
-        (b"[]", "chrome"),
-        (b'{"traceEvents": []}', "chrome"),
-        (b'[{"name": "no phase"}]', "chrome"),
-        (b'{"traceEvents": 7}', "chrome"),
-        (b"\xff\xfe", "chrome"),
-        (NESTED, "chrome"),
-        (b"", "xplane"),
-        (b"\xff" * 40, "xplane"),
-        (b"[1]", "xplane"),
-    ],
-)
-def test_what_is_no_timeline_is_not_written(tmp_path: Path, content: bytes, form: TraceFormat) -> None:
-    with pytest.raises(LevelfieldError, match="timeline"):
-        write_trace(tmp_path / "file", content, form)
-    assert not (tmp_path / "file").exists()

@@ -16,7 +16,7 @@ from levelfield.schedule.outcomes import Outcome
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.training_verification import judge_convergence
 from levelfield.worker.messages import Converged
-from levelfield.zoo.digits import data
+from levelfield.zoo import digits
 from levelfield.zoo.training import convergence, parity, update
 from tests import canaries
 
@@ -134,7 +134,7 @@ def test_what_a_worker_trained_from_something_else_is_not_kept(
 
 def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker is asked for, and the run goes on to its other cases."""
-    monkeypatch.setattr(data, "FILE", tmp_path / "digits.csv.gz")
+    monkeypatch.setattr(digits, "FILE", tmp_path / "digits.csv.gz")
     block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
     site = canaries.site(canaries.plan("latency"))
     with Signals((0,)) as signals:

@@ -12,8 +12,8 @@ from levelfield.paths import tool_sha256
 from levelfield.record import files, page
 from levelfield.record.schema import Image, Run
 from levelfield.report import html
-from levelfield.share import run_evidence
-from levelfield.share.inputs import read
+from levelfield.share import attestation
+from levelfield.share.attestation import read
 from levelfield.share.verify import Verified, verify
 from tests.records_builder import make_run
 
@@ -51,7 +51,7 @@ def small() -> Run:
 def leave(run: Run, folder: Path, key: Path | None = None) -> Path:
     """Write what a run leaves, and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    evidence, missing = run_evidence.write_evidence(folder, run, files.encode(run), key)
+    evidence, missing = attestation.write_evidence(folder, run, files.encode(run), key)
     assert not missing
     text = html.render(run, analysis.analyse(run), evidence=evidence)
     (folder / page.NAME).write_text(text, encoding="utf-8")

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import files, page
 from levelfield.record.page import NAME
 from levelfield.share import attestation, statement
-from levelfield.share.attestation import Check
-from levelfield.share.inputs import read
+from levelfield.share.attestation import Check, read
 from tests.share.evidence import check, key, leave, small
 
 BILL = "sbom/canary-cpu.cdx.json"
@@ -29,14 +28,6 @@ def bills(folder: Path) -> Check:
 def test_a_statement_of_its_record_holds_with_and_without_a_page(folder: Path) -> None:
     for path in (folder, folder / NAME, files.write(small(), folder)):
         assert [each.state for each in attestation.of_statement(read(path))] == ["holds"]
-
-
-def test_a_statement_of_old_that_names_a_part_of_the_record_holds(folder: Path) -> None:
-    named = statement.read((folder / statement.NAME).read_bytes())
-    assert named is not None
-    older = statement.make(small(), record_sha256=named.record_sha256, sboms=named.sboms, part="b" * 64)
-    (folder / statement.NAME).write_bytes(older)
-    assert [each.state for each in attestation.of_statement(read(folder))] == ["broken", "holds"]  # not the page's own
 
 
 def test_a_statement_of_another_record_is_broken_and_says_where(folder: Path) -> None:
@@ -91,3 +82,38 @@ def test_a_signature_is_the_signers_who_is_known(tmp_path: Path) -> None:
     assert (name, unknown.state) == ("", "open")
     _, others = key(tmp_path / "others", "eve")
     assert attestation.of_signature(found, others)[1].state == "open"
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return leave(small(), tmp_path_factory.mktemp("inputs") / "run")
+
+
+def test_a_folder_is_read_with_all_that_lies_in_it_and_a_page_alone(left: Path) -> None:
+    whole, alone = read(left), read(left / page.NAME)
+    assert whole.run == alone.run == small()
+    assert whole.content == alone.content == files.encode(small())
+    assert whole.statement == alone.statement == (left / statement.NAME).read_bytes()
+    assert whole.page_statement == alone.page_statement == ((left / statement.NAME).read_text(), "")
+    assert (whole.folder, alone.folder) == (left, None)
+
+
+def test_a_record_is_read_with_its_statement_but_not_the_page(left: Path, tmp_path: Path) -> None:
+    (tmp_path / statement.NAME).write_bytes((left / statement.NAME).read_bytes())
+    (tmp_path / page.NAME).write_bytes((left / page.NAME).read_bytes())
+    found = read(files.write(small(), tmp_path))
+    assert (found.page, found.page_statement) == (None, ("", ""))
+    assert found.statement is not None
+
+
+def test_what_is_neither_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match=r"holds no report\.html"):
+        read(tmp_path)
+    with pytest.raises(LevelfieldError, match="cannot be read"):
+        read(tmp_path / "missing")
+    (tmp_path / "notes.txt").write_text("notes")
+    with pytest.raises(LevelfieldError, match="neither a report's page nor a record"):
+        read(tmp_path / "notes.txt")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(LevelfieldError, match="cannot be read"):
+        read(tmp_path / "loop")

@@ -95,19 +95,6 @@ def test_an_arm_without_a_number_has_its_standing_in_place_of_a_bar() -> None:
     assert "failed" in texts(made)
 
 
-def test_where_no_latency_was_measured_other_timed_cases_are_drawn() -> None:
-    made = make_run(models=("mlp",), scenarios=("throughput", "memory"), backends=("jax", "torch"))
-    assert any(text.endswith("items/s") for text in texts(made))
-    both = make_run(models=("mlp",), scenarios=("latency", "throughput"), backends=("jax", "torch"))
-    assert not any(text.endswith("items/s") for text in texts(both))
-
-
-def test_nothing_measured_is_a_card_still() -> None:
-    made = msgspec.structs.replace(make_run(models=("mlp",), backends=("jax",)), blocks=())
-    assert bars(made) == []
-    assert card.markdown(made, analysis.analyse(made)).startswith("**")
-
-
 def test_markdown_has_a_table_for_every_timed_case_and_a_row_for_every_arm() -> None:
     made = make_run(models=("mlp", "bert"), scenarios=("latency", "throughput"), backends=("jax", "torch"))
     found = analysis.analyse(made)
@@ -122,30 +109,12 @@ def test_markdown_has_a_table_for_every_timed_case_and_a_row_for_every_arm() -> 
     assert f"Run {made.id}, {made.started[:10]}." in told
 
 
-def test_markdown_of_a_training_to_a_target_names_the_goal_and_the_steps() -> None:
-    made = make_run(models=("mlp",), scenarios=("convergence",), backends=("jax", "torch"))
-    told = card.markdown(made, analysis.analyse(made))
-    assert "training to 97.0" in told
-    assert "| steps (95 %) |" in told
-    rows = [line for line in told.splitlines() if re.match(r"\| \d+ \|", line)]
-    assert len(rows) == 2
-    assert {line.count("|") for line in rows} == {7}
-
-
 def test_a_picture_of_a_hostile_record_is_one_document_without_a_script() -> None:
     root = picture(make_hostile(variants=True))
     assert {element.tag for element in root.iter()} <= {
         f"{SVG}{tag}" for tag in ("svg", "rect", "text", "line", "path")
     }
     assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
-
-
-def test_a_long_answer_is_wrapped_and_nothing_of_it_is_lost() -> None:
-    made = make_run(rounds=2)
-    answer = sentences.overall(analysis.analyse(made))
-    headings = [each.text or "" for each in picture(made).iter(f"{SVG}text") if each.attrib["font-size"] == "15"]
-    assert " ".join(headings) == answer
-    assert len(headings) > 1
 
 
 def test_a_bar_far_longer_than_the_others_is_cut_with_its_value_beside_it() -> None:

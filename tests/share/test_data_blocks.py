@@ -14,7 +14,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import page as record_page
 from levelfield.record.schema import Run
 from levelfield.report import pages
-from levelfield.share.inputs import decode
+from levelfield.share.attestation import decode
 from levelfield.share.verify import verify
 from tests.share.evidence import key, leave, small
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from levelfield.analysis import analyse
 from levelfield.errors import LevelfieldError
-from levelfield.record import bounds, files
+from levelfield.record import files
 from levelfield.record.page import MAX_BYTES, pack
 from levelfield.record.schema import Run
 from levelfield.report import html
 from levelfield.share import statement
-from levelfield.share.inputs import decode, read
+from levelfield.share.attestation import decode, read
 from levelfield.share.verify import verify
 from tests.commands import one_clear_sentence, run
 from tests.compare.test_hostile_records import HOSTILE, PLACES, PLAIN
@@ -180,59 +180,6 @@ def test_a_bomb_inside_a_page_is_one_sentence_of_the_command(tmp_path: Path) -> 
     done = run("verify", path, folder=tmp_path)
     one_clear_sentence(done, "larger than it says", code=2)
     assert tree(tmp_path) == before
-
-
-def many(what: str) -> Any:
-    """A record with far too much of something, each small in itself."""
-    plain: Any = msgspec.to_builtins(small())
-    block = plain["blocks"][0]
-    generation = block["generations"][0]
-    if what == "cases":
-        plain["blocks"] = [
-            {"case": block["case"] | {"batch": number}, "arms": [], "planned_generations": 1}
-            for number in range(1, bounds.MAX_BLOCKS + 2)
-        ]
-    elif what == "results":
-        arms = [block["arms"][0] | {"ordinal": number} for number in range(1, 12)]
-        plain["blocks"] = [
-            {"case": block["case"] | {"batch": number}, "arms": arms, "planned_generations": 1}
-            for number in range(1, bounds.MAX_BLOCKS)
-        ]
-    elif what == "rounds":
-        generation["rounds"] = [{"index": number, "turns": []} for number in range(bounds.MAX_ROUNDS + 1)]
-    elif what == "windows":
-        generation["launches"][0]["warmup"] = [
-            generation["rounds"][0]["turns"][0]["window"] | {"samples_ns": [], "rewarm_ns": []}
-        ] * (bounds.MAX_WINDOWS + 1)
-    elif what == "places":
-        turn = generation["rounds"][0]["turns"][0] | {"window": None}
-        block["generations"] = [
-            {
-                "index": number,
-                "seed": 1,
-                "rounds": [{"index": 1000 * number + each, "turns": [turn]} for each in range(10)],
-            }
-            for number in range(1000)
-        ]
-    elif what == "facts":
-        plain["images"] = [plain["images"][0] | {"distributions": {str(n): "1" for n in range(bounds.MAX_FACTS)}}]
-    return plain
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("what", ["cases", "results", "rounds", "windows", "places", "facts"])
-def test_enormous_arrays_are_refused_inside_a_page_and_in_a_record(tmp_path: Path, what: str) -> None:
-    record = many(what)
-    content = json.dumps(record).encode()
-    (tmp_path / "record.json").write_bytes(content)
-    for path in (page_with(content, tmp_path), tmp_path / "record.json"):
-        with pytest.raises(LevelfieldError, match=f"holds [\\d,]+ {what}, and a run has no more"):
-            check(path)
-
-
-def test_a_run_of_every_size_that_tests_make_is_within_the_bounds() -> None:
-    bounds.check(make_hostile(variants=False), "it")
-    bounds.check(small(), "it")
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))

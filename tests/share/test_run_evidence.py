@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from levelfield.cli.share import report
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.share import run_evidence, statement
+from levelfield.share import attestation, statement
 from tests.share.evidence import check, image, key, leave, small
 
 CONTENT = files.encode(small())
 
 
 def test_a_run_leaves_a_statement_and_the_bills_that_it_names(tmp_path: Path) -> None:
-    evidence, missing = run_evidence.write_evidence(tmp_path, small(), CONTENT)
+    evidence, missing = attestation.write_evidence(tmp_path, small(), CONTENT)
     assert missing == ""
     assert evidence.statement.encode() == (tmp_path / statement.NAME).read_bytes()
     stated = statement.read(evidence.statement.encode())
@@ -33,17 +33,17 @@ def test_a_run_leaves_a_statement_and_the_bills_that_it_names(tmp_path: Path) ->
 def test_an_image_without_a_lock_has_no_bill(tmp_path: Path) -> None:
     unlocked = msgspec.structs.replace(image(), unlocked="installed by hand")
     run = msgspec.structs.replace(small(), images=(unlocked,))
-    run_evidence.write_evidence(tmp_path, run, files.encode(run))
+    attestation.write_evidence(tmp_path, run, files.encode(run))
     assert not (tmp_path / "sbom").exists()
 
 
 def test_a_key_that_does_not_sign_costs_the_signature_only(tmp_path: Path) -> None:
-    evidence, missing = run_evidence.write_evidence(tmp_path, small(), CONTENT, tmp_path / "no-key")
+    evidence, missing = attestation.write_evidence(tmp_path, small(), CONTENT, tmp_path / "no-key")
     assert evidence.signature == ""
     assert "There is no key" in missing
     before = (tmp_path / statement.NAME).read_bytes()
     with pytest.raises(LevelfieldError, match="There is no key"):
-        run_evidence.sign_evidence(tmp_path, small(), evidence, tmp_path / "no-key", must_sign=True)
+        attestation.sign_evidence(tmp_path, small(), evidence, tmp_path / "no-key", must_sign=True)
     assert (tmp_path / statement.NAME).read_bytes() == before
 
 

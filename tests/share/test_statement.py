@@ -1,16 +1,18 @@
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
+from levelfield.errors import LevelfieldError
 from levelfield.share import statement
-from tests.share.evidence import image, small
+from levelfield.share.statement import Signature, check_signature, sign
+from tests.share.evidence import image, key, small
 
 DIGESTS: dict[str, Any] = {"record_sha256": "a" * 64, "sboms": {"sbom/x.cdx.json": "c" * 64}}
 WHOLE = statement.make(small(), **DIGESTS)
-DIGITS = [index for index, byte in enumerate(WHOLE) if chr(byte).isdigit()]
 
 
 def test_it_is_an_in_toto_statement_over_record_images_and_inputs() -> None:
@@ -39,7 +41,7 @@ def test_every_dependency_has_a_name_and_a_digest_or_an_address() -> None:
 
 
 def test_what_it_names_is_read_again() -> None:
-    assert statement.read(WHOLE) == statement.RunFacts(**DIGESTS, part_sha256="")
+    assert statement.read(WHOLE) == statement.RunFacts(**DIGESTS)
     for other in (b"", b"{}", b"[" * 9000, b'{"subject": 1}', b"\xff"):
         assert statement.read(other) is None
 
@@ -50,12 +52,60 @@ def test_a_difference_is_named_by_its_place() -> None:
     assert said.startswith("predicate.runDetails.builder.version.levelfield is '9.9.9', and by the record ")
 
 
-@given(st.sampled_from(DIGITS), st.integers(1, 9))
-def test_a_single_changed_digit_is_found(place: int, step: int) -> None:
-    digit = str((WHOLE[place] - 48 + step) % 10).encode()
-    changed = WHOLE[:place] + digit + WHOLE[place + 1 :]
-    decoded = statement.read(changed)
-    found = statement.differences(changed, WHOLE)
-    assert found
-    # A number that begins with 0 is no JSON; whatever else a digit becomes is a statement still.
-    assert decoded is not None or found == ("it is not JSON",)
+TEXT = b"a statement\n"
+
+
+@pytest.fixture(scope="module")
+def ada(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return key(tmp_path_factory.mktemp("keys"))
+
+
+def test_a_known_signer_is_named(ada: tuple[Path, Path]) -> None:
+    found = check_signature(TEXT, sign(TEXT, ada[0]), ada[1])
+    assert found.good
+    assert found.signer == "ada@example.org"
+    assert found.key.startswith("SHA256:")
+
+
+def test_without_signers_or_by_others_a_good_signature_is_nobodys(ada: tuple[Path, Path], tmp_path: Path) -> None:
+    signature = sign(TEXT, ada[0])
+    _, others = key(tmp_path, "eve")
+    for signers in (None, others):
+        found = check_signature(TEXT, signature, signers)
+        assert found.good
+        assert not found.signer
+
+
+def test_a_signature_of_something_else_is_not_good(ada: tuple[Path, Path]) -> None:
+    signature = sign(TEXT, ada[0])
+    assert check_signature(b"another statement\n", signature, ada[1]) == Signature(good=False)
+    for other in ("", "-----BEGIN SSH SIGNATURE-----\n", signature * 2, signature[:-2], "x" * 100_000, "ü"):
+        assert check_signature(TEXT, other, ada[1]) == Signature(good=False)
+
+
+def test_a_signature_for_another_purpose_is_not_good(ada: tuple[Path, Path]) -> None:
+    made = subprocess.run(
+        ["ssh-keygen", "-Y", "sign", "-q", "-n", "file", "-f", ada[0]], input=TEXT, capture_output=True, check=True
+    )
+    assert check_signature(TEXT, made.stdout.decode(), ada[1]) == Signature(good=False)
+
+
+def test_every_changed_digit_of_a_signature_is_found(ada: tuple[Path, Path]) -> None:
+    signature = sign(TEXT, ada[0])
+    places = [index for index, letter in enumerate(signature) if letter.isdigit()]
+    for place in places[:: max(1, len(places) // 15)]:
+        changed = signature[:place] + str((int(signature[place]) + 1) % 10) + signature[place + 1 :]
+        assert not check_signature(TEXT, changed, ada[1]).signer, place
+
+
+def test_what_cannot_sign_or_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_key = tmp_path / "no-key"
+    no_key.write_text("nothing")
+    for missing in (no_key, tmp_path / "absent"):
+        with pytest.raises(LevelfieldError):
+            sign(TEXT, missing)
+    with pytest.raises(LevelfieldError, match="no file of signers"):
+        check_signature(TEXT, "", tmp_path / "absent")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LevelfieldError, match="ssh-keygen, which is not installed"):
+        sign(TEXT, no_key)

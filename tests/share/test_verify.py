@@ -22,7 +22,7 @@ from levelfield.record.schema import Run
 from levelfield.report import html
 from levelfield.share import statement
 from levelfield.share import verify as verifying
-from levelfield.share.inputs import decode, read
+from levelfield.share.attestation import decode, read
 from levelfield.share.verify import Verified, render, verify
 from tests.compare import pairs
 from tests.share.evidence import broken, check, key, leave, small

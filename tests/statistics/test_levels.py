@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 
@@ -38,15 +36,3 @@ def test_a_launch_that_dies_in_the_middle_is_compared_round_by_round() -> None:
     windows[0, 3:, 1] = np.nan
     levels = levels_of_windows(windows)[0]
     assert levels - levels[0] == pytest.approx(np.array([0.0, 0.1, 0.2]))
-
-
-def test_interleaving_finds_what_levels_alone_would_drown() -> None:
-    rng = np.random.default_rng(4)
-    drift = rng.normal(0, 0.05, (200, 8, 1))
-    windows = drift + rng.normal(0, 0.02, (200, 8, 2))
-    levels = levels_of_windows(windows)
-    paired = (levels[:, 0] - levels[:, 1]).std()
-    unpaired = (windows[:, :, 0].mean(axis=1) - windows[::-1, :, 1].mean(axis=1)).std()
-    assert paired < 0.5 * unpaired
-    # The midmean costs little: the mean would have sqrt(2 / 8) × 2 %.
-    assert paired < 1.25 * 0.02 * math.sqrt(2 / 8)

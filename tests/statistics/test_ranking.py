@@ -84,14 +84,6 @@ def test_no_arm_is_called_faster_that_is_not(case: str, generations: int, rounds
     assert np.mean(wrong) <= at_most(0.05, experiments)
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("noise", ["normal", "heavy tails", "spikes"])
-def test_seven_equal_arms_have_a_false_rank_in_at_most_one_block_in_twenty(noise: simulated.Noise) -> None:
-    truth = np.zeros(7)
-    blocks = simulated.levels(np.random.default_rng(7), 4000, truth=truth, generations=5, rounds=2, noise=noise)
-    assert np.mean([any(s.rank != 1 for s in rank(levels)) for levels in blocks]) <= 0.05
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("confidence", [0.95, 0.99])
 @pytest.mark.parametrize("generations", [5, 10])

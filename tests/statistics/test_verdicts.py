@@ -14,17 +14,12 @@ from tests.statistics.rates import check_rate
     ("low", "high", "verdict"),
     [
         (0.99, 1.01, Verdict.SAME),
-        (1.0, 1.0, Verdict.SAME),
         (1.005, 1.015, Verdict.SAME),  # a difference, but one that does not matter
         (1.005, 1.03, Verdict.SLOWER),
-        (1.3, 1.4, Verdict.SLOWER),
         (0.95, 0.99, Verdict.FASTER),
-        (0.985, 0.995, Verdict.SAME),
         (0.97, 1.01, Verdict.INCONCLUSIVE),
-        (0.99, 1.03, Verdict.INCONCLUSIVE),
         (1.0, 1.03, Verdict.INCONCLUSIVE),  # 1 is not excluded
         (1.02**-1, 1.02, Verdict.SAME),
-        (0.5, math.inf, Verdict.INCONCLUSIVE),
     ],
 )
 def test_verdicts(low: float, high: float, verdict: Verdict) -> None:
@@ -67,27 +62,6 @@ def test_same_is_wrongly_said_of_a_difference_at_the_margin_as_often_as_a_bound_
 )
 def test_a_change_may_have_to_exclude_the_margin(low: float, high: float, verdict: Verdict) -> None:
     assert verdict_of(low, high, margin=0.1, change_beyond_margin=True) is verdict
-
-
-def test_the_example_of_benjamini_and_hochberg() -> None:
-    p = [
-        0.0001,
-        0.0004,
-        0.0019,
-        0.0095,
-        0.0201,
-        0.0278,
-        0.0298,
-        0.0344,
-        0.0459,
-        0.3240,
-        0.4262,
-        0.5719,
-        0.6528,
-        0.7590,
-        1,
-    ]
-    assert sum(benjamini_hochberg(p, q=0.05).found) == 4
 
 
 def test_among_identical_arms_at_most_one_grid_in_a_hundred_reports_anything() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.bracketing import Judged, Phases, bracket, judged, levels
+from levelfield.statistics.bracket import Judged, Phases, bracket, judged, levels
 from levelfield.statistics.proportions import Proportion, proportion
 from levelfield.statistics.verdicts import Verdict
 

@@ -1,39 +1,17 @@
 """Which numerical libraries a process loaded."""
 
+import ctypes
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from levelfield.record.measured import Library
-from levelfield.worker.libraries import classify, libraries, relative
+from levelfield.worker.libraries import libraries, relative
 from levelfield.worker.probes import probe
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("libscipy_openblas64_-32a4b2a6.so", "OpenBLAS"),
-        ("libmkl_rt.so.2", "MKL"),
-        ("libdnnl.so.3", "oneDNN"),
-        ("libblis.so.4", "BLIS"),
-        ("libgomp.so.1", "OpenMP"),
-        ("libiomp5.so", "OpenMP"),
-        ("libtbb.so.12", "TBB"),
-        ("libcudart.so.13", "CUDA"),
-        ("libcudnn_ops.so.9", "cuDNN"),
-        ("libcublasLt.so.13", "cuBLAS"),
-        ("libnccl.so.2", "NCCL"),
-        ("libnvinfer.so.10", "TensorRT"),
-        ("libtorch_cpu.so", "framework"),
-        ("onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", "framework"),
-        ("libopenvino_onnx_frontend.so.2641", ""),
-        ("libc.so.6", ""),
-        ("_multiarray_umath.cpython-311-x86_64-linux-gnu.so", ""),
-    ],
-)
-def test_libraries_are_known_by_name(name: str, kind: str) -> None:
-    assert classify(name) == kind
+from tests.commands import IMPORTS
 
 
 def test_numpys_blas_is_found_with_its_version_and_without_a_private_path() -> None:
@@ -82,3 +60,44 @@ def test_a_damaged_library_is_still_named(tmp_path: Path, content: bytes) -> Non
     file = tmp_path / "libtorch_cpu.so"
     file.write_bytes(content)
     assert [library.kind for library in libraries([str(file)])] == ["framework"]
+
+
+WRITES = "int {name}(int *version) {{ *version = {value}; return 0; }}"
+RETURNS = "unsigned long {name}(void) {{ return {value}; }}"
+PROPERTY = "int cublasGetProperty(int which, int *value) { *value = (int[]){13, 4, 1}[which]; return 0; }"
+
+
+def compiled(folder: Path, name: str, source: str) -> Path:
+    (folder / "source.c").write_text(source)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", folder / name, folder / "source.c"], check=True)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "says"),
+    [
+        ("libcudart.so.13", WRITES.format(name="cudaRuntimeGetVersion", value=13020), "CUDA runtime 13.2"),
+        ("libcudnn.so.9", RETURNS.format(name="cudnnGetVersion", value=91002), "cuDNN 9.10.2"),
+        ("libcudnn.so.8", RETURNS.format(name="cudnnGetVersion", value=8907), "cuDNN 8.9.7"),
+        ("libcublas.so.13", PROPERTY, "cuBLAS 13.4.1"),
+        ("libnccl.so.2", WRITES.format(name="ncclGetVersion", value=22705), "NCCL 2.27.5"),
+        ("libcudnn.so.7", "int nothing;", ""),
+    ],
+)
+def test_a_loaded_library_says_its_version(tmp_path: Path, name: str, source: str, says: str) -> None:
+    path = compiled(tmp_path, name, source)
+    code = (
+        "import ctypes, sys; from levelfield.worker.libraries import libraries\n"
+        "ctypes.CDLL(sys.argv[1]); print(libraries([sys.argv[1]])[0].name)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, env={"PYTHONPATH": IMPORTS}
+    )
+    assert answer.stdout.strip() == (f"{name} ({says})" if says else name)
+
+
+def test_one_that_is_not_loaded_is_not_loaded_for_the_asking(tmp_path: Path) -> None:
+    path = compiled(tmp_path, "libnccl.so.2", WRITES.format(name="ncclGetVersion", value=22705))
+    assert libraries([str(path)])[0].name == "libnccl.so.2"
+    with pytest.raises(OSError, match="dlopen"):  # it is still not in this process
+        ctypes.CDLL(str(path), mode=4)

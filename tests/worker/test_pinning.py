@@ -51,8 +51,3 @@ def test_a_node_that_is_not_there_is_refused() -> None:
 def test_a_cpu_that_is_not_there_is_refused() -> None:
     done = run("from levelfield.worker import pinning; pinning.pin()", **{pinning.CPUS: "9999"})
     assert "Invalid argument" in done.stderr
-
-
-def test_a_machine_without_the_system_call_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pinning, "_SET_MEMPOLICY", {})
-    assert pinning.cannot_bind_memory() == "the kernel refuses the system call set_mempolicy: Function not implemented"

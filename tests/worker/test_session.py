@@ -1,7 +1,6 @@
 """A loaded task by itself, with the canary's backend."""
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,19 +27,6 @@ def test_a_first_call_that_is_not_asked_for_is_not_timed(session: Session) -> No
     assert isinstance(session.loaded.startup.first_call_ns, Absent)
     assert min(session.loaded.startup.weights_ns, session.loaded.startup.load_ns) > 0
     assert session.loaded.settings["precision"] == "fp32"
-
-
-@pytest.mark.parametrize(
-    ("ask", "says"),
-    [
-        (lambda session: session.train(messages.Train(1, 1), None), "latency is not training"),
-        (lambda session: session.check_update(messages.CheckUpdate(1.0, 1.0), None), "latency is not training"),
-        (lambda session: session.converge(messages.Converge(0)), "latency is not training to a target"),
-    ],
-)
-def test_inference_is_not_training(session: Session, ask: Callable[[Session], object], says: str) -> None:
-    with pytest.raises(messages.NotLoadedError, match=says):
-        ask(session)
 
 
 def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(

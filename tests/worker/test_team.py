@@ -13,7 +13,7 @@ import pytest
 import levelfield
 from levelfield.record.measured import Memory
 from levelfield.worker import team
-from levelfield.worker.messages import Failed, Probed, Reply, Trained, Updated
+from levelfield.worker.messages import Failed, Probed, Reply, Trained
 from tests.commands import IMPORTS
 
 ROOT = Path(levelfield.__file__).parents[2]
@@ -109,13 +109,6 @@ def test_losses_are_means_and_weights_must_be_the_same() -> None:
     apart = msgspec.structs.replace(one, weights=(4.1,))
     with pytest.raises(ValueError, match="did not train together"):
         team.combine_trained([one, apart])
-
-
-def test_weights_after_given_gradients_must_be_the_same() -> None:
-    one = Updated(b"\0\0\x80?")
-    assert team.require_equal([one, one, one]) == one
-    with pytest.raises(ValueError, match="did not train together"):
-        team.require_equal([one, one, Updated(b"\1\0\x80?")])
 
 
 def test_memory_is_that_of_all() -> None:

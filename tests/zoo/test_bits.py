@@ -30,13 +30,6 @@ def test_symmetric_is_what_exact_integer_arithmetic_says() -> None:
     np.testing.assert_array_equal(bits.symmetric("exact", (100,)).astype(np.float64), expected)
 
 
-def test_a_tensor_larger_than_a_chunk_continues_its_stream() -> None:
-    size = bits._CHUNK + 10
-    tail = bits.words("long", size)[-3:] >> np.uint64(40)
-    expected = (2 * tail.astype(np.float64) + 1 - 2**24) / 2**24
-    np.testing.assert_array_equal(bits.symmetric("long", (size,))[-3:], expected)
-
-
 @settings(max_examples=25, deadline=None)
 @given(name=st.text(max_size=20))
 def test_values_are_inside_the_interval_and_never_zero(name: str) -> None:

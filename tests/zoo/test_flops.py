@@ -42,3 +42,13 @@ def test_bert_is_as_published() -> None:
     assert counted.macs / 1e9 == pytest.approx(11.17, abs=0.01)
     # 85.05 M weights in the layers, without their 12 × 2 norms, and of the tables what one call looks up.
     assert counted.weight_bytes == 4 * (12 * (12 * 768**2 + 9 * 768) + 130 * 768)
+
+
+def test_bert_by_hand() -> None:
+    assert flops.operators_of("bert", models.operators()) == {
+        "embedding-30522x768-128": 1,
+        "gemm-768x128x768": 4 * 12,
+        "attention-128x12x64": 12,
+        "gemm-3072x128x768": 12,
+        "gemm-768x128x3072": 12,
+    }

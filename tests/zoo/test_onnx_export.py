@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import levelfield
 from levelfield.zoo import models, onnx_export, weights
-from tests.zoo.exported import Exports
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
 pytest.importorskip("torch", reason="torch is not installed here")
@@ -20,6 +21,9 @@ pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 SOURCE = Path(levelfield.__file__).parent
 
+Exports = Callable[[str], tuple[Path, dict[str, str]]]
+"""A model's name to the folder of its export (fp32, two items a call) and the digests of its files."""
+
 EXPORT = """
 import json, sys
 from pathlib import Path
@@ -27,6 +31,16 @@ from levelfield.zoo import models, onnx_export, weights
 model = models.get(sys.argv[1])
 print(json.dumps(onnx_export.export(model, weights.make(model), 2, "fp32", Path(sys.argv[2])).files))
 """
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> Exports:
+    @cache
+    def export(name: str) -> tuple[Path, dict[str, str]]:
+        folder, model = tmp_path_factory.mktemp(name), models.get(name)
+        return folder, onnx_export.export(model, weights.make(model), 2, "fp32", folder).files
+
+    return export
 
 
 def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
@@ -73,25 +87,6 @@ def test_the_file_is_what_was_asked_for(tmp_path: Path) -> None:
     assert set(result.versions) == {"torch", "onnx", "onnxscript", "onnx-ir"}
     operators = {node.op_type for node in proto.graph.node}
     assert "BatchNormalization" not in operators  # folded into the convolutions
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("name", [name for name in models.names() if models.get(name).quantized])
-def test_eight_bits_are_a_quarter_of_the_size_and_quantised(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed here")
-    model = models.get(name)
-    made = weights.make(model)
-    result = onnx_export.export(model, made, 1, "int8", tmp_path)
-    assert "onnxruntime" in result.versions
-    assert list(result.files) == ["model.onnx"]
-    proto = onnx.load(tmp_path / "model.onnx")
-    operators = [node.op_type for node in proto.graph.node]
-    products = sum(operators.count(kind) for kind in ("Conv", "Gemm", "MatMul"))
-    assert operators.count("DequantizeLinear") >= products
-    assert {"QuantizeLinear", "DequantizeLinear"} <= set(operators)
-    kept = sum(parameter.count for parameter in model.parameters if parameter.name.startswith("embeddings."))
-    weighed = model.parameter_count + 3 * kept
-    assert 0.9 * weighed < (tmp_path / "model.onnx").stat().st_size < 1.3 * weighed + 100_000
 
 
 def test_a_scatter_is_exported_as_one_that_is_added_in_order(exports: Exports) -> None:

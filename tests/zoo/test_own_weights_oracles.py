@@ -3,14 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from levelfield.prepare.own_weights import store
-from levelfield.zoo import inputs, models, own_weights, parity, reference, weights
-from levelfield.zoo.native import definition
-from tests.prepare.own_weights.saved import random_tensors
-from tests.zoo.test_own_weights import SHA256, SMALL
+from levelfield.zoo import inputs, models, parity, reference, weights
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
@@ -108,18 +104,3 @@ def test_a_saved_network_answers_as_the_library_does(
     assert errors.relative_l2 < most
     assert errors.centred_relative_l2 is not None
     assert errors.centred_relative_l2 < 10 * most
-
-
-@pytest.mark.parametrize("family", [name for name in SMALL if name != "embedder"])
-def test_the_librarys_classes_and_ours_are_one_network(family: str) -> None:
-    """The definitions of the backends `transformers` and `torch`, with the same weights of other sizes."""
-    from levelfield.zoo import torch_module
-
-    model = models.get(own_weights.name_of(family, SHA256, SMALL[family]))
-    w, given = random_tensors(model), inputs.make(model, 0, 2)
-    expected = reference.run(model, w, given)
-    tensors = [torch.from_numpy(given[tensor.name]) for tensor in model.inputs]
-    for network in (definition(model, "transformers").build(model, w), torch_module.load(model, dict(w))):
-        with torch.inference_mode():
-            errors = parity.compare(np.asarray(network(*tensors)), expected)
-        assert errors.relative_l2 < parity.TOLERANCES["fp32"]

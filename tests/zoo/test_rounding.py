@@ -1,15 +1,20 @@
 """Rounding to a lower precision in NumPy: the nearest value, ties to even, nothing else touched."""
 
 import math
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from levelfield.zoo import inputs, models, parity, reference, rounding, weights
+from levelfield.zoo import digits, inputs, models, parity, reference, rounding, weights
 from levelfield.zoo.honesty import LIKE
+from levelfield.zoo.mlp import DIGITS_WIDTHS
+from levelfield.zoo.resnet50 import SMALL, convolutions
+from levelfield.zoo.rounding import to_significand
+from levelfield.zoo.training import convergence
+from levelfield.zoo.training.trajectory import loss_and_gradients
 
 ordinary = st.floats(2.0**-90, 2.0**90, width=32).flatmap(lambda value: st.sampled_from([value, -value]))
 
@@ -44,13 +49,6 @@ def test_vectors_stay_and_matrices_do_not(precision: str) -> None:
         assert np.array_equal(rounded[name], array) == (array.ndim < 2)
 
 
-def test_what_is_looked_up_is_not_multiplied() -> None:
-    array: npt.NDArray[np.generic] = np.array([[0.1, 0.3]], dtype=np.float32)
-    rounded = rounding.weights({"embeddings.word_embeddings.weight": array, "dense.weight": array}, "int8")
-    assert np.array_equal(rounded["embeddings.word_embeddings.weight"], array)
-    assert not np.array_equal(rounded["dense.weight"], array)
-
-
 @pytest.mark.parametrize("precision", ["bf16", "int8", "tf32"])
 def test_the_yardstick_lies_far_above_fp32_and_within_the_tolerance(precision: str) -> None:
     model = models.get("mlp")
@@ -59,3 +57,54 @@ def test_the_yardstick_lies_far_above_fp32_and_within_the_tolerance(precision: s
     error = parity.compare(reference.run(model, rounding.weights(made, precision), given_), exact).relative_l2
     assert error / LIKE > parity.TOLERANCES["fp32"], "an error of the size of this precision is never equal in fp32"
     assert error < parity.TOLERANCES[precision]
+
+
+RNG = np.random.default_rng(3)
+BITS = 8
+
+
+def rounded(array: Any) -> Any:
+    return to_significand(array, BITS).astype(np.float64)
+
+
+def test_a_product_is_rounded_before_and_after() -> None:
+    x, w = RNG.standard_normal((5, 7)), RNG.standard_normal((7, 3))
+    expected = rounded(rounded(x) @ rounded(w))
+    for product in (
+        x @ rounding.lowered(w, BITS),
+        rounding.lowered(x, BITS) @ w,
+        rounding.lowered(x, BITS) @ rounding.lowered(w, BITS),
+    ):
+        np.testing.assert_array_equal(rounding.exact(product), expected)
+    assert not np.array_equal(expected, x @ w)
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"), [("mlp", len(DIGITS_WIDTHS) - 1), ("resnet50", len(convolutions(SMALL, (1, 8, 8))) + 1)]
+)
+def test_every_product_of_a_training_is_rounded(name: str, layers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two operands and a result of each: one product forward, two back, of which the first layer needs one."""
+    calls: list[int] = []
+    plain = rounding._rounded
+
+    def counted(array: Any, bits: int) -> Any:
+        calls.append(bits)
+        return plain(array, bits)
+
+    monkeypatch.setattr(rounding, "_rounded", counted)
+    goal = convergence.goal(name)
+    model = models.get(goal.network)
+    weights = convergence.weights(model, 0)
+    batch = next(digits.batches(digits.load(model).train, digits.schedule(0, 1, 8)))
+    exact = loss_and_gradients(model, weights, batch)
+    assert not calls
+    loss, gradients, statistics = loss_and_gradients(model, weights, batch, significand=BITS)
+    # A kernel of k × k pixels goes back place by place: k² products where a matrix has one.
+    kernels = sum(conv.kernel**2 for conv in convolutions(SMALL, (1, 8, 8))[1:]) if name == "resnet50" else layers - 2
+    assert len(calls) == 3 * (2 * layers + kernels + 1)
+    assert set(calls) == {BITS}
+    assert loss == pytest.approx(exact[0], rel=0.05)
+    assert loss != exact[0]
+    assert gradients.keys() == exact[1].keys()
+    assert statistics.keys() == exact[2].keys()
+    assert {type(each) for each in (*gradients.values(), *statistics.values())} == {np.ndarray}

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from levelfield import untrusted
 from levelfield.errors import printable
-from levelfield.safety import untrusted
 
 MAX_BYTES = 256 << 20
 """Of one text file: SQuAD's is 5 MB, QQP's and MNLI's some 10 MB."""

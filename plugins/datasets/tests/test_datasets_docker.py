@@ -167,7 +167,7 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("backends", ["torch,tensorflow,jax,onnxruntime,openvino,transformers"])
+@pytest.mark.parametrize("backends", ["torch,tensorflow,jax,onnxruntime,openvino"])
 def test_weights_of_ones_own_answer_texts(
     engine: docker.DockerClient, tmp_path: Path, installed: dict[str, str], backends: str
 ) -> None:

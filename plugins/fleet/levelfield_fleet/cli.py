@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from levelfield import terminals
 from levelfield.cli.compare import formats_of
 from levelfield.options import BACKENDS, CONTROL, MARGIN, MAX_SLOWDOWN, OUTPUT, SEED, TARGET, selection
 from levelfield.options.values import DURATION, PERCENT
 from levelfield.run.options import options_of
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -29,8 +29,8 @@ from levelfield.compare.phrases import clean
 from levelfield.compare.types import Outcome
 from levelfield.report.markdown import table
 from levelfield.report.units import plural
-from levelfield.safety.terminals import markdown_code as code
-from levelfield.safety.terminals import markdown_text as text
+from levelfield.terminals import markdown_code as code
+from levelfield.terminals import markdown_text as text
 from levelfield.version import __version__
 from levelfield_fleet import html, phrases
 from levelfield_fleet.types import Fleet, Node, NodeVerdict

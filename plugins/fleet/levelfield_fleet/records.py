@@ -18,12 +18,12 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.analysis.summary import Reduced
 from levelfield.compare import sides
 from levelfield.compare.phrases import clean
 from levelfield.errors import LevelfieldError
 from levelfield.record import files, page
-from levelfield.safety import untrusted
 
 MOST_NODES = 20_000
 MOST_RUNS = 500

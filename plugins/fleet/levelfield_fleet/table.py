@@ -26,7 +26,6 @@ Signature: TypeAlias = tuple[tuple[str, frozenset[str]], ...]
 _PARTS: tuple[tuple[str, Callable[[Reduced, Answer], frozenset[str]]], ...] = (
     ("what the timed region includes is", lambda run, _: frozenset({run.timed_region})),
     ("the launcher of its workers is", lambda run, _: frozenset({run.launcher})),
-    ("the images that were trained on are", lambda _, answer: answer.images),
     ("the target accuracy is", lambda _, answer: answer.target),
     ("its inputs are", lambda _, answer: answer.inputs),
     ("its weights are", lambda _, answer: answer.weights),

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from levelfield.backends.checks import images_last
-from levelfield.zoo import exported, inputs
-from levelfield.zoo.exported import Exported
+from levelfield.zoo import inputs
 from levelfield.zoo.native import channels_last, definition
+from levelfield.zoo.onnx_export import Exported, written
 from levelfield.zoo.onnx_quantize import CALIBRATION_INPUTS, CALIBRATION_START
 from levelfield.zoo.spec import Model
 from levelfield.zoo.weights import Arrays
@@ -56,7 +56,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
 
         converter.representative_dataset = calibration
     (folder / FILE).write_bytes(converter.convert())
-    return exported.written(folder, [FILE], [_tensorflow(), "numpy"])
+    return written(folder, [FILE], [_tensorflow(), "numpy"])
 
 
 def _inputs(model: Model, first: int, batch: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from levelfield.record.schema import Absent, LoadGenTest
-from levelfield.safety.terminals import LARGEST, refused, tool_text
+from levelfield.terminals import LARGEST, refused, tool_text
 
 TOOL: Final = "MLPerf LoadGen"
 PREFIX: Final = ":::MLLOG "

@@ -12,7 +12,7 @@ import pytest
 
 from levelfield.backends.protocol import Unsupported
 from levelfield.paths import cache_folder
-from levelfield.worker.own_python import imported
+from levelfield.worker.sources import imported
 from levelfield_loadgen import detail_log, inside, library
 
 BATCH = [{"features": np.arange(12, dtype=np.float32).reshape(4, 3) + 100 * number} for number in range(2)]

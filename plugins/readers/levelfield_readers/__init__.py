@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from levelfield import terminals
 from levelfield.options import REPORTS
-from levelfield.safety import terminals
 
 
 @click.command(name="import")

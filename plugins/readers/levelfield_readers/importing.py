@@ -10,14 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from levelfield import analysis, plugins
+from levelfield import analysis, plugins, terminals, untrusted
 from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
 from levelfield.paths import tool_sha256
 from levelfield.record import files, page
 from levelfield.record.schema import Run
 from levelfield.report import html, sentences, units
-from levelfield.safety import terminals, untrusted
 from levelfield_readers import making
 from levelfield_readers.recorded import Reader, Recorded
 

@@ -19,7 +19,7 @@ which stands in the configuration.
 
 import msgspec
 
-from levelfield.safety.terminals import refused, tool_text
+from levelfield.terminals import refused, tool_text
 from levelfield_readers.recorded import (
     NOT_SAID,
     Reader,

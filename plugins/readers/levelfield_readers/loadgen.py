@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from levelfield.safety.terminals import refused, tool_text
+from levelfield.terminals import refused, tool_text
 from levelfield_readers.recorded import NOT_SAID, Reader, Recorded, Result, rate, seconds
 
 TOOL: Final = "MLPerf LoadGen"

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.safety.terminals import refused, tool_text
+from levelfield.terminals import refused, tool_text
 
 LARGEST_NS = 10**18
 """Longest sample that is believed: thirty years."""

@@ -1,4 +1,4 @@
-"""What is timed in a plain container: loops around a step whose time is known, and published forms."""
+"""What is timed in a plain container: loops around a step whose time is known."""
 
 import math
 import os
@@ -13,10 +13,9 @@ import pytest
 
 from levelfield.backends.protocol import Arrays
 from levelfield.worker.messages import Task
-from levelfield.zoo import inputs, models, weights
+from levelfield.zoo import models, weights
 from studies.harness import form_worker
-from studies.harness.form_worker import FAIRLY, Windows, own_clock, request_of, window_of
-from studies.published_comparison.record import FRAMEWORKS
+from studies.harness.form_worker import Windows, own_clock, request_of, window_of
 from tests.commands import IMPORTS, ROOT
 
 pytestmark = pytest.mark.alone
@@ -65,9 +64,8 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
     """As in an image, where the text of the module is all there is of it."""
     weights.save(models.get("canary"), tmp_path / "weights")
     task = Task(backend="canary", model="canary", batch=1, threads=1, weights_path=str(tmp_path / "weights"))
-    bare, take = (FAIRLY, "bare"), (FAIRLY, "take")
-    asked: list[msgspec.Struct] = [form_worker.FormsRequest(task)]
-    asked += [Windows(turns, window_ns=1, min_calls=2, rewarm_ns=1) for turns in ((bare,), (bare, take, bare))]
+    asked: list[msgspec.Struct] = [form_worker.FormRequest(task)]
+    asked += [Windows(loops, window_ns=1, min_calls=2, rewarm_ns=1) for loops in (("bare",), ("bare", "take", "bare"))]
     done = subprocess.run(
         [sys.executable, "-P", "-c", Path(form_worker.__file__).read_text(encoding="utf-8")],
         input=b"".join(msgspec.json.encode(each) + b"\n" for each in asked),
@@ -78,35 +76,8 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
         timeout=60,
     )
     answers, one, several = done.stdout.splitlines()
-    (answer,) = msgspec.json.decode(answers, type=list[form_worker.Answer])
-    assert answer.form == FAIRLY
+    answer = msgspec.json.decode(answers, type=form_worker.Answer)
     assert answer.shape[0] == form_worker.VERIFIED
     assert len(answer.output) == 4 * math.prod(answer.shape)
     taken = [[len(samples) for samples in msgspec.json.decode(each, type=list[list[int]])] for each in (one, several)]
     assert taken == [[2], [2, 2, 2]]
-
-
-def test_the_polls_of_the_published_loop_are_inside_the_call() -> None:
-    calls: list[int] = []
-    form_worker.polled(lambda x: calls.append(len(x)))(np.zeros((3, 200), np.float32))
-    assert calls == [3]
-
-
-@pytest.mark.framework
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
-def test_the_published_forms_compute_the_model_where_they_have_its_weights(backend: str) -> None:
-    pytest.importorskip(backend)
-    model = models.get("mlp")
-    task = Task(backend=backend, model="mlp", batch=8, threads=1)
-    made = form_worker.PUBLISHED[backend](form_worker.FormsRequest(task, ()), weights.make(model))
-    x = np.ascontiguousarray(inputs.make(model, 0, 8)["features"], np.float32)
-    answers = {name: form.output(x) for name, form in made.items()}
-    wanted = {form.name for form in next(each for each in FRAMEWORKS if each.backend == backend).forms} - {FAIRLY}
-    assert set(made) == wanted
-    known = [np.asarray(answer) for answer in answers.values() if answer is not None]
-    assert len(known) == (1 if backend == "jax" else len(wanted))
-    for answer in known:
-        np.testing.assert_allclose(answer, known[0], rtol=1e-5)
-    for form in made.values():
-        form.call(x)

@@ -5,15 +5,12 @@ from functools import cached_property
 
 from levelfield.analysis import (
     accuracy,
-    conditions,
     convergence,
-    driven,
     hardware,
-    identical_arms,
     insights,
+    loadgen,
     machine,
     money,
-    precision,
     ranks,
     scaling,
     time_spent,
@@ -60,13 +57,13 @@ class Analysis:
     """Of the block that was probed last; None: nothing was timed here in windows."""
 
     @cached_property
-    def tradeoffs(self) -> tuple[precision.Tradeoff, ...]:
+    def tradeoffs(self) -> tuple[scaling.Tradeoff, ...]:
         """Questions that were measured in several precisions."""
-        return precision.summarise(self.run, self.blocks)
+        return scaling.tradeoffs(self.run, self.blocks)
 
     @cached_property
     def scalings(self) -> tuple[scaling.Scaling, ...]:
-        return scaling.summarise(self.run, self.blocks)
+        return scaling.scalings(self.run, self.blocks)
 
     @cached_property
     def devices(self) -> tuple[hardware.DeviceBlock, ...]:
@@ -75,10 +72,6 @@ class Analysis:
     @cached_property
     def energies(self) -> tuple[hardware.EnergyBlock, ...]:
         return hardware.energies(self.run)
-
-    @cached_property
-    def all_reduces(self) -> tuple[scaling.AllReduceBlock, ...]:
-        return scaling.all_reduces(self.run)
 
     @cached_property
     def judgements(self) -> tuple[accuracy.Judgement, ...]:
@@ -120,7 +113,7 @@ def analyse(run: Run) -> Analysis:
     """Compute everything that is reported about a run, from its record alone."""
     blocks = analyse_blocks(run)
     status = summarise(run, blocks)
-    canary, noise = conditions.canary(run), conditions.noise(run)
+    canary, noise = machine.canary(run), machine.noise(run)
     return Analysis(
         run,
         status=status,
@@ -129,7 +122,7 @@ def analyse(run: Run) -> Analysis:
         noise=noise,
         warnings=derive(run, blocks, status, (canary, noise)),
         exit_code=_exit_code(status),
-        identical=identical_arms.pool(run, blocks),
+        identical=ranks.pooled_controls(run, blocks),
         insights=insights.derive(run, blocks),
         states=machine.of_run(run, blocks),
     )
@@ -158,6 +151,6 @@ def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Se
         case "training run":
             return convergence.analyse(block, known, margin=settings.margin, ended=ended)
         case "LoadGen test":
-            return driven.analyse(block, known, margin=settings.margin, ended=ended)
+            return loadgen.analyse(block, known, margin=settings.margin, ended=ended)
         case "window":
             return timed_windows.analyse(block, known, margin=settings.margin, ended=ended)

@@ -1,6 +1,6 @@
 """From a block of the record to its launches, turns and windows, each window summarised once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard, TypeVar
 
@@ -71,10 +71,7 @@ class ArmSummary:
 
 
 def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Launch]]:
-    """Yield the launches of a block with their generations, in the order of the record.
-
-    `arm`: id of the arm whose launches are yielded; None: all, the canary's among them.
-    """
+    """Yield the launches of a block with their generations, in the order of the record."""
     for generation in block.generations:
         for launch in generation.launches:
             if arm in {None, launch.arm}:
@@ -82,15 +79,22 @@ def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation,
 
 
 def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Round, Turn]]:
-    """Yield the turns of a block with their generations and rounds, in the order of the record.
-
-    `arm`: id of the arm whose turns are yielded; None: all, the canary's among them.
-    """
+    """Yield the turns of a block with their generations and rounds, in the order of the record."""
     for generation in block.generations:
         for round_ in generation.rounds:
             for turn in round_.turns:
                 if arm in {None, turn.arm}:
                     yield generation, round_, turn
+
+
+def by_generation(block: Block, value: Callable[[Launch], float | None]) -> dict[str, dict[int, float]]:
+    """Return a value of each launch above zero, by arm and generation."""
+    found: dict[str, dict[int, float]] = {arm.id: {} for arm in block.arms}
+    for generation, launch in launches(block):
+        level = value(launch)
+        if launch.arm in found and level is not None and level > 0:
+            found[launch.arm][generation.index] = level
+    return found
 
 
 def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
@@ -106,10 +110,7 @@ def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
 
 
 def per_ns(readings: Iterable[tuple[int | Absent, int]]) -> float | Absent:
-    """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows.
-
-    `readings`: for each window, the difference of the counter, and the nanoseconds that it is of.
-    """
+    """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows."""
     found = known(value if isinstance(value, Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
     if isinstance(found, Absent):
         return found
@@ -150,11 +151,7 @@ def arms(block: Block) -> tuple[ArmSummary, ...]:
 
 
 def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None) -> tuple[LaunchSummary, ...]:
-    """Summarise the launches of one arm.
-
-    `arm`: id of the arm, or of the canary; None: no launches, such as of a block without a canary. `levels`: by which
-    the state of each window is judged; None: it is not.
-    """
+    """Summarise the launches of one arm."""
     if arm is None:
         return ()
     found = []
@@ -202,10 +199,7 @@ def _median_of(samples: Floats) -> float:
 def summarise_window(
     window: Window, position: tuple[int, int], attempt: int = 0, judged: Judgement | None = None
 ) -> WindowSummary:
-    """Summarise one window.
-
-    `judged`: state of the machine in it; None: not known.
-    """
+    """Summarise one window."""
     samples = np.asarray(window.samples_ns, dtype=np.float64) / window.calls_per_sample
     return WindowSummary(
         position=position,

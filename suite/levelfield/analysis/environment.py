@@ -75,10 +75,7 @@ def _lasting(machine: Fingerprint) -> dict[str, dict[str, str]]:
 
 
 def image_group(name: str, variant: str, launcher: str = "") -> str:
-    """Return the name of the group that holds the facts of an image.
-
-    `launcher`: launcher of the image, if it is not the run's own; else empty.
-    """
+    """Return the name of the group that holds the facts of an image."""
     plain, _, version = variant.partition("@")
     return f"image {name}{suffix(plain, version or None)}{f'+launcher={launcher}' if launcher else ''}"
 
@@ -96,12 +93,7 @@ _DEVICE = re.compile(r"device \d+")
 
 
 def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:
-    """Return a fact of a group, or words for its absence.
-
-    `facts`: of the group; None where a record lacks the whole group. Returns `not there` for what a list lacks (a
-    distribution that was not installed, a GPU), else `not recorded`: another release of Levelfield may ask for facts
-    that this one does not, and an empty value says nothing either.
-    """
+    """Return a fact of a group, or words for its absence."""
     value = None if facts is None else facts.get(name)
     if value:
         return value

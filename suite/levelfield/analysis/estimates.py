@@ -31,11 +31,7 @@ def level(values: Sequence[float]) -> Estimate | None:
 
 
 def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, ended: EndedBy) -> Estimate | None:
-    """Estimate a ratio paired by generation.
-
-    `numerator`, `denominator`: levels of two arms, in the same unit. Returns without an interval where there are too
-    few generations; None where the two share none.
-    """
+    """Estimate a ratio paired by generation."""
     common = sorted(numerator.keys() & denominator.keys())
     if not common:
         return None
@@ -48,10 +44,7 @@ def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, ended: EndedBy)
 
 
 def matrix(arms: Mapping[str, LaunchLevels], generations: Sequence[int] | None = None) -> Floats:
-    """Arrange log levels as (generations, arms), NaN where an arm has no launch.
-
-    `generations`: the rows; None: those in which some arm has a launch, in order.
-    """
+    """Arrange log levels as (generations, arms), NaN where an arm has no launch."""
     if generations is None:
         generations = sorted({index for values in arms.values() for index in values})
     found = np.full((len(generations), len(arms)), np.nan)

@@ -67,10 +67,7 @@ def per_item(
     spent: Callable[[Turn], tuple[float | Absent, int] | None],
     least_s: float,
 ) -> float | Absent:
-    """Divide all energy by all items: single windows may be shorter than a counter's step.
-
-    `spent`: returns, for a turn, joules and the nanoseconds that they are of; None: nothing was read.
-    """
+    """Divide all energy by all items: single windows may be shorter than a counter's step."""
     energy_j, elapsed_ns, items = 0.0, 0, 0
     for turn in turns:
         recorded = spent(turn)
@@ -216,10 +213,7 @@ def _power_w(uses: Sequence[DeviceUse]) -> float | Absent:
 
 
 def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent:
-    """Return the XID errors of all turns, in the order they came, those of failed and disturbed turns included.
-
-    `arm`: id of the arm whose turns count; None: all.
-    """
+    """Return the XID errors of all turns, in the order they came, those of failed and disturbed turns included."""
     answers = [turn.device.xid_errors for *_, turn in collect.turns(block, arm) if turn.device is not None]
     known = collect.known(answers)
     return known if isinstance(known, Absent) else tuple(code for codes in known for code in codes)

@@ -40,11 +40,11 @@ def launch_levels(block: Block) -> Levels:
         case "training run":
             return convergence.times_ns(block)
         case "LoadGen test":
-            return _by_generation(block, lambda launch: loadgen.value_ns(launch.loadgen) if launch.loadgen else None)
+            return loadgen.levels_ns(block)
         case "cold start":
-            return _by_generation(block, _cold_ns)
+            return collect.by_generation(block, _cold_ns)
         case "peak memory":
-            return _by_generation(block, lambda launch: collect.peak_bytes([launch]))
+            return collect.by_generation(block, lambda launch: collect.peak_bytes([launch]))
 
 
 def level_matrix(block: Block) -> Floats:
@@ -217,15 +217,6 @@ def _reduce(block: Block, arms: tuple[ArmSummary, ...], windows: Selection) -> R
         log_medians=log_medians,
         log_items=of_arms(item_ns),
     )
-
-
-def _by_generation(block: Block, value: Callable[[Launch], float | None]) -> Levels:
-    found: Levels = {arm.id: {} for arm in block.arms}
-    for generation, launch in collect.launches(block):
-        level = value(launch)
-        if launch.arm in found and level is not None and level > 0:
-            found[launch.arm][generation.index] = level
-    return found
 
 
 def _cold_ns(launch: Launch) -> float | None:

@@ -58,13 +58,7 @@ def at(run: Run, price: Price) -> Run:
 
 
 def cost(time_ns: Estimate, price: Price) -> Estimate:
-    """Return what a time costs.
-
-    Examples
-    --------
-    >>> cost(Estimate(1.8e12), Price(1.2)).value
-    0.6
-    """
+    """Return what a time costs."""
     return time_ns.scaled(price.per_hour / NS_PER_HOUR)
 
 

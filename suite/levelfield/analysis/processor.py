@@ -38,15 +38,6 @@ def instruction_set(flags: str) -> str:
     """Name the widest vector instructions among a processor's flags, with the types that they multiply.
 
     Returns empty where there are none of those that decide which kernels a numerical library takes.
-
-    Examples
-    --------
-    >>> instruction_set("avx avx2 avx512_bf16 avx512_vnni avx512f fma sse4_2")
-    'AVX-512 (bf16, VNNI)'
-    >>> instruction_set("amx_bf16 amx_int8 amx_tile avx512f")
-    'AMX (bf16, int8), AVX-512'
-    >>> instruction_set("asimd asimddp fphp")
-    'Advanced SIMD (dot product)'
     """
     there = flags.split()
 
@@ -94,11 +85,6 @@ def missing_instructions(machine: Fingerprint, precision: str) -> str:
     """Return that a processor has no instructions for a precision, as a clause for a message.
 
     Returns empty where it has one of `NATIVE_FLAGS`, needs none, or the flags are not known.
-
-    Examples
-    --------
-    >>> missing_instructions({"cpu": {"flags": "avx2 avx512f"}}, "bf16")
-    'This processor has none of avx512_bf16, amx_bf16, bf16'
     """
     native = NATIVE_FLAGS.get(precision)
     flags = machine.get("cpu", {}).get("flags", Absent("not asked"))

@@ -1,4 +1,4 @@
-"""Ranks of a block's arms, and their controls."""
+"""Ranks of a block's arms, and ratios between identical arms: the controls of this run and of those before it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,9 +8,22 @@ import msgspec
 
 from levelfield.analysis import collect, estimates
 from levelfield.analysis.estimates import Levels
-from levelfield.analysis.types import ArmRow, Control, ConvergenceRow, Estimate, LoadGenRow, RankedRow, Row, Standing
-from levelfield.record.schema import Absent, Arm, Block, Parity, Run
+from levelfield.analysis.types import (
+    ArmRow,
+    BlockAnalysis,
+    Control,
+    ConvergenceRow,
+    Estimate,
+    LoadGenRow,
+    PooledControls,
+    RankedRow,
+    Row,
+    Standing,
+    TimedBlock,
+)
+from levelfield.record.schema import Absent, Arm, Block, ControlDraw, Parity, Run
 from levelfield.statistics import ranking
+from levelfield.statistics.proportions import proportion
 from levelfield.statistics.student import EndedBy
 
 Ranked = TypeVar("Ranked", Row, ConvergenceRow, LoadGenRow)
@@ -115,11 +128,7 @@ def _badness(parity: Parity) -> tuple[bool, float]:
 
 
 def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
-    """Return an arm's standing with the reason for it, its parity and its last failure.
-
-    `measured`: launches with at least one number. `needed`: launches that a ranking takes; None where nothing is
-    ranked.
-    """
+    """Return an arm's standing with the reason for it, its parity and its last failure."""
     arm, failures = summary.arm, summary.failures
     own = [worker.parity for worker in summary.workers if worker.parity is not None]
     other = known.get((block.case.question, block.case.precision, arm.id))
@@ -151,3 +160,36 @@ def _standing(
         lost = f"; {len(failures)} failed: {failures[-1].message}" if failures else ""
         return "shown", f"{measured} {'launch' if measured == 1 else 'launches'}, and a ranking takes {needed}{lost}"
     return "ranked", ""
+
+
+def control_draws(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[ControlDraw, ...]:
+    """Return the ratios that this run measured between identical arms."""
+    return tuple(
+        ControlDraw(
+            run=run.id,
+            started=run.started,
+            arm=control.of,
+            case=block.case.id,
+            ratio=control.ratio.value,
+            low=control.ratio.low,
+            high=control.ratio.high,
+        )
+        for block in blocks
+        if isinstance(block, TimedBlock)
+        for control in block.controls
+    )
+
+
+def pooled_controls(run: Run, blocks: Iterable[BlockAnalysis]) -> PooledControls | None:
+    """Pool the controls of this run with those of the runs before it.
+
+    Returns none where there are none.
+    """
+    own = control_draws(run, blocks)
+    found = [*own, *(draw for draw in run.earlier_controls if draw.run != run.id)]
+    ratio = estimates.level([draw.ratio for draw in found])
+    if not found or ratio is None:
+        return None
+    bounds = [(draw.low, draw.high) for draw in found]
+    judged = [low > 1 or high < 1 for low, high in bounds if low is not None and high is not None]
+    return PooledControls(len(found), proportion(sum(judged), len(judged)) if judged else None, ratio)

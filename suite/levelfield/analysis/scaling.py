@@ -1,6 +1,7 @@
-"""How arms scale with threads or processes, and how fast their engines sum over processes.
+"""Cases that differ in one property alone: threads, processes or precision.
 
-A speed-up is that of an arm over itself with the fewest, efficiency the share of it that was added.
+**Threads and processes.** A speed-up is that of an arm over itself with the fewest, efficiency the share of it that was
+added.
 
 The blocks of different numbers are launches of their own, which take turns generation by generation and not round by
 round: an arm's speed-up is paired by generation, so that a machine that changes from one generation to the next does
@@ -8,6 +9,9 @@ not tell, and one that changes within a generation does.
 
 Processes train together, each with as many threads as one that trains alone: all have the same batch to divide, so
 that this is strong scaling.
+
+**Precisions** are cases of their own, and no rank spans them: another precision is another answer. What may be said
+is how much faster an arm is than itself in fp32, and how much further from the reference.
 
 References
 ----------
@@ -18,13 +22,96 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
-import numpy as np
 
-from levelfield.analysis import estimates
-from levelfield.analysis.precision import Member, apart_in
-from levelfield.analysis.types import BlockAnalysis, Estimate, Row
-from levelfield.record.schema import AllReduce, Case, Run
+from levelfield.analysis import collect, estimates
+from levelfield.analysis.launch_levels import launch_levels
+from levelfield.analysis.types import BlockAnalysis, Estimate, Row, TimedBlock
+from levelfield.record.schema import Block, Case, Computed, Run
 from levelfield.statistics.student import EndedBy
+
+BASE = "fp32"
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One timed block, as it was measured and as it was analysed."""
+
+    block: Block
+    found: TimedBlock
+
+    @property
+    def case(self) -> Case:
+        return self.block.case
+
+    def costs_ns(self) -> dict[str, dict[int, float]]:
+        """Return what its arms are compared by, arm to generation to time; computed from the samples anew."""
+        return launch_levels(self.block)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield its arms except repetitions, such as the control."""
+        first = {arm.id for arm in self.block.arms if arm.ordinal == 1}
+        return (row for row in self.found.rows if row.arm in first)
+
+
+def apart_in(
+    run: Run, blocks: Sequence[BlockAnalysis], name: Literal["precision", "threads", "processes"]
+) -> tuple[tuple[Member, ...], ...]:
+    """Group the timed blocks of a run whose cases differ in one field alone."""
+    groups: dict[tuple[object, ...], list[Member]] = {}
+    for block, found in zip(run.blocks, blocks, strict=True):
+        if isinstance(found, TimedBlock):
+            rest = tuple(value for field, value in msgspec.structs.asdict(block.case).items() if field != name)
+            groups.setdefault(rest, []).append(Member(block, found))
+    return tuple(tuple(group) for group in groups.values() if len({getattr(each.case, name) for each in group}) > 1)
+
+
+class Level(msgspec.Struct, frozen=True):
+    """One arm in one precision."""
+
+    precision: str
+    row: Row
+    speed_up: Estimate | None
+    """Of this arm over itself in fp32: above 1 is faster. Paired by generation, since blocks take turns in each; None
+    in fp32 itself, and where that was not measured."""
+    computed: Computed | None
+    """What its framework reported that it computed in, in its last launch with such a report."""
+
+
+class Tradeoff(msgspec.Struct, frozen=True):
+    """One question: a model, a scenario, a batch, threads and a device."""
+
+    case: Case
+    """The first of its cases; the precision is to be left out."""
+    precisions: tuple[str, ...]
+    levels: tuple[Level, ...]
+    """By precision, in the order of the run, and within it as the block ranks them."""
+
+
+def tradeoffs(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Tradeoff, ...]:
+    """Return every question that was measured in several precisions."""
+    return tuple(_tradeoff(group) for group in apart_in(run, blocks, "precision"))
+
+
+def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:
+    base = next((member.costs_ns() for member in group if member.case.precision == BASE), {})
+    levels = []
+    for member in group:
+        costs = member.costs_ns() if member.case.precision != BASE else {}
+        for row in member.rows():
+            faster = None
+            if base.get(row.arm) and costs.get(row.arm):
+                faster = estimates.ratio(base[row.arm], costs[row.arm], ended=EndedBy.PLAN)
+            levels.append(Level(member.case.precision, row, faster, _computed(member.block, row.arm)))
+    return Tradeoff(
+        case=group[0].case,
+        precisions=tuple(dict.fromkeys(member.case.precision for member in group)),
+        levels=tuple(levels),
+    )
+
+
+def _computed(block: Block, arm: str) -> Computed | None:
+    reported = [launch.computed for _, launch in collect.launches(block, arm) if launch.computed is not None]
+    return reported[-1] if reported else None
+
 
 Over: TypeAlias = Literal["threads", "processes"]
 """What there is more and less of."""
@@ -68,7 +155,7 @@ class Scaling(msgspec.Struct, frozen=True):
         return {"threads": "thread", "processes": "process"}[self.over]
 
 
-def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Scaling, ...]:
+def scalings(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Scaling, ...]:
     """Return the scaling of every question that was measured with several numbers of threads, or of processes."""
     counted: tuple[Over, ...] = "threads", "processes"
     return tuple(_scaling(group, over) for over in counted for group in apart_in(run, blocks, over))
@@ -103,61 +190,3 @@ def _point(count: int, row: Row, costs: dict[int, float], first: dict[int, float
         speed_up=faster,
         efficiency=faster.scaled(fewest / count) if faster is not None else None,
     )
-
-
-class AllReduceRow(msgspec.Struct, frozen=True):
-    """One arm of one case."""
-
-    arm: str
-    backend: str
-    launches: int
-    median_ns: float
-    """Median over launches of their own medians."""
-    lowest_ns: float
-    highest_ns: float
-    """Of the launches' medians."""
-    bus_bytes_per_s: float
-    """What each process sends, and receives, in a second if the vector goes round a ring: 2·(n - 1)/n of its length."""
-
-
-class AllReduceBlock(msgspec.Struct, frozen=True):
-    case: Case
-    vector_bytes: int
-    rows: tuple[AllReduceRow, ...]
-
-
-def all_reduces(run: Run) -> tuple[AllReduceBlock, ...]:
-    """Return a summary of every training whose engines were asked; empty where there is none."""
-    return tuple(_all_reduces(run))
-
-
-def _all_reduces(run: Run) -> Iterator[AllReduceBlock]:
-    for block in run.blocks:
-        found = [
-            (launch.arm, launch.all_reduce)
-            for generation in block.generations
-            for launch in generation.launches
-            if isinstance(launch.all_reduce, AllReduce) and launch.all_reduce.samples_ns
-        ]
-        if not found:
-            continue
-        processes = block.case.processes
-        vector_bytes = found[0][1].vector_bytes
-        rows = []
-        for arm in block.arms:
-            medians = [float(np.median(each.samples_ns)) for name, each in found if name == arm.id]
-            if medians:
-                median_ns = float(np.median(medians))
-                sent_bytes = 2 * (processes - 1) / processes * vector_bytes
-                rows.append(
-                    AllReduceRow(
-                        arm=arm.id,
-                        backend=arm.backend,
-                        launches=len(medians),
-                        median_ns=median_ns,
-                        lowest_ns=min(medians),
-                        highest_ns=max(medians),
-                        bus_bytes_per_s=1e9 * sent_bytes / median_ns if median_ns > 0 else 0.0,
-                    )
-                )
-        yield AllReduceBlock(block.case, vector_bytes, tuple(rows))

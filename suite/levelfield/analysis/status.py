@@ -1,12 +1,11 @@
 """Summary of a run, and the warnings that follow from its numbers."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from levelfield.analysis import collect, conditions, hardware, processor
+from levelfield.analysis import collect, hardware, machine, processor
 from levelfield.analysis.types import (
     AnyRow,
     BlockAnalysis,
@@ -72,16 +71,12 @@ def _result(block: BlockAnalysis, row: AnyRow) -> str:
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Surroundings) -> tuple[Warning_, ...]:
-    """Return the record's own warnings, then those that follow from the numbers, each once.
-
-    `around`: drift of the canary, and outside signals over the whole run; None where there are none.
-    """
+    """Return the record's own warnings, then those that follow from the numbers, each once."""
     blocks = tuple(blocks)
     found = chain(
         _of_run(status),
         _of_surroundings(run, around),
         _of_waits(run),
-        _of_probes(run),
         _of_answers(blocks),
         _of_emulation(run, blocks),
         _of_devices(run),
@@ -89,7 +84,6 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
         *(map(_of_block, blocks)),
         *(_of_states(block) for block in blocks if isinstance(block, TimedBlock)),
         _of_launches(run, blocks),
-        _of_clock(run, blocks),
         _of_kernels(run),
     )
     known = {(warning.code, warning.about) for warning in run.warnings}
@@ -100,7 +94,7 @@ def _of_run(status: Status) -> Iterator[Warning_]:
     if not status.finished:
         yield notices.cut_off()
     if status.too_disturbed:
-        fate = conditions.fate(status.rounds_disturbed, status.rounds_kept)
+        fate = machine.fate(status.rounds_disturbed, status.rounds_kept)
         yield notices.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed, fate)
     share = status.supervisor_share
     if not isinstance(share, Absent) and share > notices.SUPERVISOR_LIMIT:
@@ -133,22 +127,6 @@ def _of_waits(run: Run) -> Iterator[Warning_]:
     for arm, windows in sorted(busy.items()):
         if windows > RESTLESS * len(waits):
             yield notices.never_still(arm, windows, len(waits))
-
-
-def _of_probes(run: Run) -> Iterator[Warning_]:
-    """Say why the machine was not probed around windows on the CPU, where it should have been."""
-    turns = [
-        turn
-        for block in run.blocks
-        if block.case.device == "cpu"
-        for *_, turn in collect.turns(block)
-        if turn.window is not None
-    ]
-    around = ((turn.probed_before, turn.probed_after) for turn in turns)
-    missing = [next((each for each in both if isinstance(each, Absent)), None) for both in around]
-    reasons = [each.reason for each in missing if each is not None]
-    if reasons:
-        yield notices.machine_not_probed(len(reasons), len(turns), reasons[0])
 
 
 def _of_states(block: TimedBlock) -> Iterator[Warning_]:
@@ -231,24 +209,6 @@ def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_
                 few.setdefault(most, []).append(block.case.id)
     for launches, cases in few.items():
         yield notices.too_few_launches(launches, MIN_LAUNCHES, cases)
-
-
-def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """Find results whose single calls the clock does not resolve.
-
-    The clock's step is taken to be the smallest difference between readings when the run began, which holds the cost of
-    a reading: an upper bound. It is not taken from the samples, since a page carries only a part of them.
-    """
-    reading = run.machine.get("kernel", {}).get("timer step ns")
-    if not isinstance(reading, int):
-        return
-    for block in blocks:
-        if not isinstance(block, TimedBlock):
-            continue
-        for row in block.rows:
-            median = row.call_ns.value if row.call_ns is not None else math.inf
-            if reading > notices.CLOCK_LIMIT * median:
-                yield notices.coarse_clock(_result(block, row), reading, median)
 
 
 def _of_kernels(run: Run) -> Iterator[Warning_]:

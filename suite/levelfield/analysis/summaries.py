@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.analysis import Analysis, guarded
 from levelfield.analysis.environment import machine_key
 from levelfield.analysis.summary import SCHEMA, Summary, decoder, summarise, utc
@@ -21,7 +22,6 @@ from levelfield.errors import LevelfieldError
 from levelfield.paths import installation_key
 from levelfield.record import files
 from levelfield.record.schema import ControlDraw, Fingerprint, Run
-from levelfield.safety import untrusted
 
 NAME = "summary.json"
 MAX_BYTES = 8 * 1024 * 1024
@@ -125,11 +125,7 @@ def _summaries(folders: list[Path], skipped: list[Skipped], progress: Progress) 
 
 
 def enter(folder: Path, content: bytes, run: Run, result: Analysis) -> str:
-    """Write the summary of a run that has just ended, by which the history knows it.
-
-    `content`: the record's JSON. Returns empty; or one sentence on why the run is not in the history. Nothing is
-    raised: the page is written already.
-    """
+    """Write the summary of a run that has just ended, by which the history knows it."""
     try:
         sha256 = hashlib.sha256(content).hexdigest()
         made = summarise(run, result, record_sha256=sha256, record_bytes=len(content))

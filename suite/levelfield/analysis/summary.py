@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import Analysis, collect, conditions, environment, identical_arms, ranks
+from levelfield.analysis import Analysis, collect, environment, machine, ranks
 from levelfield.analysis.types import (
     AnyRow,
     Canary,
@@ -131,7 +131,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         labels=run.labels,
         results=tuple(found.values()),
         environment=environment.environment(run),
-        controls=identical_arms.draws(run, result.blocks),
+        controls=ranks.control_draws(run, result.blocks),
     )
     try:
         return decoder.decode(msgspec.json.encode(draft))
@@ -175,14 +175,10 @@ def _image_group(arm: Arm, launcher: str) -> str:
 
 
 def _goal(case: Case, settings: Settings) -> str:
-    """Return what makes it another question: another target, or (of earlier versions) a user's own images."""
+    """Return what makes it another question: another target."""
     if case.definition.driven_as == "Server" and settings.latency_target_ms is not None:
         return f"/within-{settings.latency_target_ms:g}ms"
-    if not case.converges:
-        return ""
-    own, target = settings.own_images, settings.target
-    images = f"/images-{own.sha256[:12] or 'unknown'}" if own is not None else ""
-    return images + (f"/to-{target:g}" if target is not None else "")
+    return f"/to-{settings.target:g}" if case.converges and settings.target is not None else ""
 
 
 def _result(
@@ -209,10 +205,7 @@ def _sound(value: float | None) -> float | None:
 
 
 def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
-    """Return what a row's scenario measures, its unit, and the row's estimate of it; None where it has no number.
-
-    `per_item`: whether the case is about items per second, not about the time of a call.
-    """
+    """Return what a row's scenario measures, its unit, and the row's estimate of it; None where it has no number."""
     match row:
         case Row() if per_item:
             return "items per second", "items/s", row.items_per_second
@@ -266,12 +259,10 @@ class Answer(msgspec.Struct, frozen=True):
     """Digests of the inputs."""
     weights: frozenset[str] = frozenset()
     onnx: frozenset[str] = frozenset()
-    images: frozenset[str] = frozenset()
-    """Digest of what was trained to a target on, where that is a user's own."""
     target: frozenset[str] = frozenset()
+    """Accuracy that was trained to."""
     latency_target: frozenset[str] = frozenset()
     """That LoadGen's Server scenario was to hold."""
-    """Accuracy that was trained to."""
     windows_of: WindowsOf = ""
     """Of which windows it is, by the state of the machine."""
 
@@ -329,7 +320,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             if row.arm not in compared:
                 continue  # the same arm a second time
             arm = compared[row.arm]
-            answers[arm.id, block.case.id] = answer_of(row, block, arm, run.settings)
+            answers[arm.id, block.case.id] = answer_of(row, block, arm)
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for _, launch in collect.launches(block, arm.id):
                 if launch.parity is not None and len(seen) < MOST_PARITIES:
@@ -348,14 +339,13 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         images=run.images,
         environment=_surroundings(run),
         imported=run.imported,
-        canary=_canary(conditions.canary(run) if analysed is None else analysed.canary),
+        canary=_canary(machine.canary(run) if analysed is None else analysed.canary),
     )
 
 
-def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
     """Return the answer of an arm to the case of a block."""
     launches = [launch for _, launch in collect.launches(block, arm.id)]
-    own = settings.own_images
     return Answer(
         standing=row.standing,
         reason=row.reason,
@@ -365,7 +355,6 @@ def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer
         inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
-        images=frozenset({own.sha256 if own is not None else "the digits"} if block.case.converges else ()),
         latency_target=frozenset(
             f"{each.loadgen.target_ns / 1e6:g} ms"
             for each in launches
@@ -384,10 +373,7 @@ def _canary(found: Canary | None) -> Answer | None:
 
 
 def _seeds(launches: list[Launch]) -> frozenset[str]:
-    """Return one digest of the data of all trainings to a target, seed by seed: results of other seeds do not compare.
-
-    A time is the mean over seeds, and what varies by seed is no property of a stack. Empty without such a training.
-    """
+    """Return one digest of the data of all trainings to a target: results of other seeds do not compare."""
     seen = sorted(launch.convergence.inputs_sha256 for launch in launches if launch.convergence is not None)
     return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
 

@@ -58,10 +58,7 @@ def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: Ended
 
 
 def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[Row]:
-    """Return a ranking in which the time of a ranked arm is of the launches that its ratio is of.
-
-    Those are the generations in which the leading arm has windows of the same state too.
-    """
+    """Return a ranking in which the time of a ranked arm is of the launches that its ratio is of."""
     best = ranking["best"]
     if best is None:
         return ranking

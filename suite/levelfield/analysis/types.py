@@ -88,7 +88,7 @@ class BlockStates(msgspec.Struct, frozen=True):
 
 
 class SlowStart(msgspec.Struct, frozen=True):
-    """The first rounds of an arm's launches were slow, by a test across launches (`statistics.warming`)."""
+    """The first rounds of an arm's launches were slow, by a test across launches (`statistics.counting`)."""
 
     rounds: int
     """How many were found slow; left out where a launch has others."""
@@ -403,7 +403,7 @@ class Canary(msgspec.Struct, frozen=True):
     drift: float | None
     """(median of the last third ÷ median of the first third) − 1; None below six generations."""
     moved: bool = False
-    """Whether noise does not explain the drift (`statistics.shift`); False where generations are too few."""
+    """Whether noise does not explain the drift (`statistics.segments`); False where generations are too few."""
 
 
 class NoiseSummary(msgspec.Struct, frozen=True):

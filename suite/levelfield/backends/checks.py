@@ -54,11 +54,7 @@ def import_framework(backend: str, module: str) -> ModuleType:
 
 
 def require_decoding(backend: str, source: DecodingSource, options: Options) -> tuple[Model, Decoding]:
-    """Return a model, and how it answers token by token.
-
-    Raises Unsupported: the model does not answer so, or the backend does not in that precision, on that device or with
-    a growing cache.
-    """
+    """Return a model, and how it answers token by token; raises Unsupported where it, or the backend, does not."""
     model = models.get(source.model)
     decoding = model.decoding
     if decoding is None:

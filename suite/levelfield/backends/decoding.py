@@ -135,10 +135,7 @@ def with_torch(
 ) -> Decoder:
     """Return a decoder whose caches are written in place by `index_copy_`, or grow by `torch.cat`.
 
-    On CUDA it is unverified: caches stay there, tokens and answers are copied in every call.
-
-    `compiled`: compiles the timed function; prompts that only fill a cache are computed eagerly. None: nothing is
-    compiled.
+    On CUDA it is unverified: caches stay there. Prompts that only fill a cache are computed eagerly.
     """
     shapes = shape.empty_shapes(source.batch, growing=source.growing).values()
     eager = network.grown if source.growing else network.cached

@@ -1,8 +1,6 @@
 """Reading XLA's own text of what it compiled: in which types it multiplies matrices, and what its instructions are of.
 
-References
-----------
-https://openxla.org/xla/operation_semantics: Dot, Conv, CustomCall; the text is that of `HloModule::ToString`.
+See https://openxla.org/xla/operation_semantics: Dot, Conv, CustomCall; the text is that of `HloModule::ToString`.
 """
 
 import re

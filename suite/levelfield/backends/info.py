@@ -1,17 +1,6 @@
 """What is known of a backend without importing its framework. All of it is plain data."""
 
-from typing import Literal, TypeAlias
-
 import msgspec
-
-TraceFormat: TypeAlias = Literal["chrome", "xplane"]
-"""Format of a timeline.
-
-chrome
-    Trace events as JSON, which Perfetto and chrome://tracing open.
-xplane
-    The file that TensorBoard's profiler plugin opens, `*.xplane.pb`.
-"""
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8")
 """Widest first."""
@@ -88,8 +77,6 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How it computes, by device and precision: it runs on these devices, and in these precisions."""
     why_not: dict[tuple[str, str], str] = {}
     """Why it does not compute on a device in a precision, where that is its own reason (see `precisions.why_not`)."""
-    capabilities: tuple[tuple[str, str | None], ...] = ()
-    """Ranges of compute capability that it runs on, the upper end left out; empty: all that its CUDA has code for."""
     process_bytes: int = 1536 << 20
     """What a process holds of a GPU's memory before it has a model: CUDA's context (about 0.3 to 0.6 GB on data-centre
     GPUs), the code of its libraries, and room for the workspaces of cuDNN and cuBLAS. An allowance, no measurement."""
@@ -114,8 +101,6 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     and the precision, and not from kernels chosen by their speed: then one launch of a case is asked on a GPU too."""
     profiler: str = ""
     """What reads its framework's own profile: `MODULE.FUNCTION` of `backends.profiling`; empty: nothing does."""
-    traces: tuple[TraceFormat, ...] = ()
-    """Formats in which that profiler writes its own timeline; empty: in none."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
     instead_of_mkl: str = ""
@@ -123,8 +108,6 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     control_rank: int | None = None
     """Its place among those that serve as the A/A control where none is named, the quickest to launch first; None: it
     does so only where none of those is in the run."""
-    environment: dict[str, str] = {}
-    """Variables of its containers on a GPU, beside those that every worker has."""
     colours: tuple[str, str] | None = None
     """On light and on dark ground, as `#rrggbb`; None: one of the spare colours."""
 

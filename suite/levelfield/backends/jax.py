@@ -39,9 +39,7 @@ class JAX:
     On the CPU a frozen function is compiled at every launch, and not kept in the compile cache: its executable holds
     the weights, and to write and read those takes longer than to compile (docs/method.md, "What is prepared once").
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/aot.html and https://docs.jax.dev/en/latest/persistent_compilation_cache.html
+    See https://docs.jax.dev/en/latest/aot.html and https://docs.jax.dev/en/latest/persistent_compilation_cache.html
     https://docs.jax.dev/en/latest/gpu_memory_allocation.html
     """
 
@@ -114,10 +112,7 @@ class JAX:
         return Resident(place=place, run=run, fetch=lambda output: shown(np.asarray(output)))
 
     def _compiled(self, source: Source) -> tuple[Any, tuple[Any, ...], tuple[str, ...]]:
-        """Return the compiled function, the weights to call it with, and the names of its inputs in order.
-
-        Frozen, the function has its weights as constants and is called with none.
-        """
+        """Return the compiled function, the weights to call it with (frozen: none), and its inputs' names."""
         jax = self._jax
         self._executable = None  # frees the model that was loaded before
         self._use_cache(on=not self._holds_weights)

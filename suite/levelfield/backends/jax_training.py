@@ -2,9 +2,7 @@
 
 The optimizer is written out, as the recipe has it: optax is a package of its own, and its defaults differ.
 
-References
-----------
-https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
+See https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
 https://docs.jax.dev/en/latest/buffer_donation.html
 """
 
@@ -19,7 +17,7 @@ import numpy.typing as npt
 
 from levelfield.backends import hlo
 from levelfield.backends.checks import images_last
-from levelfield.backends.parallel.jax import Mesh
+from levelfield.backends.parallel import Replica
 from levelfield.backends.precisions import LOSS_SCALES, STORED
 from levelfield.backends.protocol import Arrays, TrainingSource
 from levelfield.record.measured import Computed
@@ -34,6 +32,7 @@ State: TypeAlias = dict[str, Any]
 """`weights`, `statistics`, `first` and `second` moments, and the `count` of steps."""
 Loss: TypeAlias = Callable[..., tuple[Any, Tensors]]
 """From weights, statistics and a batch to the loss and the next statistics."""
+AXIS = "replicas"
 
 
 class JAXTrainer:
@@ -105,11 +104,6 @@ class JAXTrainer:
         self._state, loss = call(self._state, *arrays)
         # All outputs of a compiled function are ready together: with the loss, the next state is.
         return float(loss)
-
-    def all_reduce(self, numbers: int) -> Callable[[], float]:
-        if self._mesh is None:
-            raise ValueError("There are no other processes to sum over.")
-        return self._mesh.all_reduce(numbers)
 
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         names = tuple(self._state["weights"])
@@ -227,3 +221,65 @@ def _linear_loss(names: tuple[str, ...], weights: Tensors, statistics: Tensors, 
     """Return Σ⟨given, weight⟩, mean over the items; its gradients are what is given."""
     items = len(given[0])
     return sum((weights[name] * each).sum() for name, each in zip(names, given, strict=True)) / items, statistics
+
+
+class Mesh:
+    """All devices of all processes in one row: batches are sharded by items, weights replicated.
+
+    Each process computes loss and gradients of its share (`shard_map`), and all of them together are averaged in one
+    all-reduce, on a CPU over gloo (on GPUs over NCCL, unverified). XLA's partitioner would make one for each tensor; on
+    a CPU each costs a slice of the scheduler, since gloo polls without sleeping.
+
+    See https://docs.jax.dev/en/latest/multi_process.html and https://docs.jax.dev/en/latest/notebooks/shard_map.html
+    """
+
+    def __init__(self, jax: Any, replica: Replica) -> None:  # noqa: ANN401 (a module)
+        if not jax.distributed.is_initialized():
+            jax.config.update("jax_cpu_collectives_implementation", "gloo")
+            jax.distributed.initialize(replica.authorities[0], num_processes=replica.processes, process_id=replica.rank)
+        self._jax = jax
+        self._row = row = jax.sharding.Mesh(np.array(jax.devices()), (AXIS,))
+        self.replicated = jax.sharding.NamedSharding(row, jax.sharding.PartitionSpec())
+        self._sharded = jax.sharding.NamedSharding(row, jax.sharding.PartitionSpec(AXIS))
+
+    def replicate(self, array: npt.NDArray[Any]) -> Any:  # noqa: ANN401 (an array of JAX's)
+        """Return an array that every process holds whole; each must give the same one."""
+        return self._jax.make_array_from_process_local_data(self.replicated, np.array(array, copy=True))
+
+    def shard(self, array: npt.NDArray[Any]) -> Any:  # noqa: ANN401 (the same)
+        """Return the batch that all processes' shares make, one after the other."""
+        return self._jax.make_array_from_process_local_data(self._sharded, array)
+
+    def averaged(self, compute: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the whole batch from one of a process's share."""
+        from jax.flatten_util import ravel_pytree
+
+        jax = self._jax
+
+        def of_share(weights: Any, statistics: Any, *batch: Any) -> Any:  # noqa: ANN401 (trees of arrays)
+            (loss, statistics), slopes = compute(weights, statistics, *batch)
+            together, apart = ravel_pytree((loss, slopes))
+            loss, slopes = apart(jax.lax.pmean(together, AXIS))
+            return (loss, statistics), slopes
+
+        def of_all(weights: Any, statistics: Any, *batch: Any) -> Any:  # noqa: ANN401 (the same)
+            whole, shared = jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec(AXIS)
+            # Unchecked: with the check, gradients of replicated weights are summed at once, tensor by tensor.
+            return jax.shard_map(
+                of_share,
+                mesh=self._row,
+                in_specs=(whole, whole, *(shared for _ in batch)),
+                out_specs=whole,
+                check_vma=False,
+            )(weights, statistics, *batch)
+
+        return of_all
+
+    def settings(self) -> dict[str, str]:
+        """Read back which engine it is."""
+        library = self._jax.config.jax_cpu_collectives_implementation
+        devices = self._jax.device_count()
+        return {
+            "engine": f"jax.distributed, shard_map over {devices} devices, one all-reduce over {library}",
+            "processes": str(self._jax.process_count()),
+        }

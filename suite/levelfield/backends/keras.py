@@ -20,9 +20,7 @@ class Keras:
     The engine is set up as its own backend here sets it up (threads, fp32 as fp32); what Keras makes of it is left as
     Keras has it: whether it compiles, and that images are channels last.
 
-    References
-    ----------
-    https://keras.io/api/models/model_training_apis/ (`predict_on_batch`), https://keras.io/api/utils/config_utils/
+    See https://keras.io/api/models/model_training_apis/ (`predict_on_batch`), https://keras.io/api/utils/config_utils/
     """
 
     name: str

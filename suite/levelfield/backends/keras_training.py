@@ -9,9 +9,7 @@ AdamW
 SGD
     Its weight decay is decoupled: the recipe's is added to the gradients before Keras's own update.
 
-References
-----------
-https://keras.io/api/models/model_training_apis/ (`train_on_batch`) and https://keras.io/api/optimizers/
+See https://keras.io/api/models/model_training_apis/ (`train_on_batch`) and https://keras.io/api/optimizers/
 """
 
 import math
@@ -24,8 +22,8 @@ import numpy.typing as npt
 
 from levelfield.backends.checks import images_last
 from levelfield.backends.protocol import Arrays, TrainingSource, Unsupported
-from levelfield.zoo import keras_weights, models
-from levelfield.zoo.native import channels_first, channels_last, definition
+from levelfield.zoo import models
+from levelfield.zoo.native import channels_first, channels_last, definition, keras_array, keras_variables
 from levelfield.zoo.training.recipe import SGD, AdamW, Optimizer
 from levelfield.zoo.training.update import Amplification, amplified
 
@@ -42,7 +40,7 @@ class KerasTrainer:
         self._keras, self._rule, self._begin = keras, source.optimizer, source.weights
         self._prepared = channels_last(source.weights)
         self.network, self._answers, self._loss = written.trainable(self._prepared)
-        self._variables = keras_weights.variables(self.network)
+        self._variables = keras_variables(self.network)
         self._fixed = {
             variable.path for name, variable in self._variables.items()
             if not any(each.name == name and each.decays for each in model.trained)
@@ -79,7 +77,7 @@ class KerasTrainer:
         moments = [each for each in self._optimizer.variables if each.name.endswith("momentum")]
         for variable, moment in zip(self.network.trainable_variables, moments, strict=True):
             begin = self._prepared[variable.tensor]
-            first = keras_weights.array(moment, begin.shape)
+            first = keras_array(moment, begin.shape)
             if isinstance(rule, AdamW):
                 found[variable.tensor] = first / np.float32(1 - rule.beta1)
             else:
@@ -89,7 +87,7 @@ class KerasTrainer:
 
     def weights(self) -> Arrays:
         return channels_first(
-            {name: keras_weights.array(each, self._prepared[name].shape) for name, each in self._variables.items()}
+            {name: keras_array(each, self._prepared[name].shape) for name, each in self._variables.items()}
         )
 
     def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:

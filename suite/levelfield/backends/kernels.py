@@ -3,9 +3,7 @@
 Loaded libraries say little: torch's wheel holds both MKL and oneDNN, and which of them computes a layer depends on its
 kind, its precision and the processor. So libraries that can say it are asked to during one untimed call.
 
-References
-----------
-oneDNN, "Verbose Mode": https://uxlfoundation.github.io/oneDNN/dev_guide_verbose.html
+See oneDNN, "Verbose Mode": https://uxlfoundation.github.io/oneDNN/dev_guide_verbose.html
 MKL, "Using oneMKL Verbose Mode": Developer Guide for Intel oneMKL, chapter "Managing Output"
 """
 

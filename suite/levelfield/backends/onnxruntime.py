@@ -48,9 +48,7 @@ class ONNXRuntime:
     or fails there, it makes one on the CPU and tries again. That is off too (`enable_fallback`), so that what really
     went wrong, such as too little memory, is what is reported.
 
-    References
-    ----------
-    https://onnxruntime.ai/docs/performance/tune-performance/threading.html
+    See https://onnxruntime.ai/docs/performance/tune-performance/threading.html
     https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html
     https://onnxruntime.ai/docs/performance/tune-performance/iobinding.html
     """
@@ -91,10 +89,7 @@ class ONNXRuntime:
         self._options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
 
     def load(self, source: Source) -> Step:
-        """Open a session on the ONNX file.
-
-        Raises Unsupported: if the file is missing or of another model, or another provider would run it.
-        """
+        """Open a session on the ONNX file; raises Unsupported where it is missing, or another provider would run it."""
         return step_of(self._session(source))
 
     def load_resident(self, source: Source) -> Resident:

@@ -78,10 +78,7 @@ class OpenVINO:
         self.version = str(self._ov.__version__).partition("-")[0]
 
     def load(self, source: Source) -> Step:
-        """Compile the ONNX file for the CPU.
-
-        Raises Unsupported: if the file is missing or of another model, or OpenVINO would compute in another precision.
-        """
+        """Compile the ONNX file for the CPU; raises Unsupported where OpenVINO would compute in another precision."""
         compiled = self._compile(self._core.read_model(require_file("openvino", source)))
         names = _names(compiled.inputs, source.example)
         require_names("openvino", source.example, names)
@@ -206,10 +203,7 @@ def _filling(request: Any, names: Iterable[str], count: int) -> Step:  # noqa: A
 
 
 def _names(ports: Iterable[Any], expected: Container[str]) -> list[str]:
-    """Return one name of every port: the expected one, where it is among them.
-
-    A tensor takes on the names of what was removed after it, such as a reshape that changed nothing.
-    """
+    """Return one name of every port: the expected one, where it is among the names of what was removed after it."""
     return [next((name for name in port.get_names() if name in expected), port.any_name) for port in ports]
 
 

@@ -33,20 +33,13 @@ _WHY_NOT_TRAINED: Mapping[str, str] = MappingProxyType(
 
 
 def supported(backend: str, device: str = "cpu", *, training: bool = False) -> tuple[str, ...]:
-    """Return the precisions that a backend computes in on a device.
-
-    Returns widest first; empty where it does not run, or does not train, on the device.
-    """
+    """Return the precisions that a backend computes in on a device, widest first."""
     ways = _ways(backend, device, training=training)
     return tuple(precision for precision in PRECISIONS if precision in ways)
 
 
 def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> str:
-    """Say why a backend does not compute in a precision on a device.
-
-    Returns a sentence; empty where it does, and where it does not run on the device, or train, at all, which the
-    backend itself refuses.
-    """
+    """Say why a backend does not compute in a precision on a device; empty where it does, or does not run there."""
     possible = supported(backend, device, training=training)
     if precision in possible or not possible:
         return ""

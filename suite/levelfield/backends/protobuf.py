@@ -5,9 +5,7 @@ meaning can walk over it and write it again: that is enough to read a profiler's
 without the `onnx` package, and to change a few bytes of it without touching gigabytes of weights. Files come from
 strangers, so every length is checked.
 
-References
-----------
-https://protobuf.dev/programming-guides/encoding/
+See https://protobuf.dev/programming-guides/encoding/
 """
 
 from collections.abc import Iterator

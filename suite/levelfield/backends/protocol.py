@@ -223,23 +223,6 @@ class SaysTrainedPrecision(Protocol):
 
 
 @runtime_checkable
-class SumsOverProcesses(Protocol):
-    """A trainer that can sum a vector over all processes by the engine that averages its gradients."""
-
-    def all_reduce(self, numbers: int) -> Callable[[], float]:
-        """Return a call that sums float32 ones over all processes, and returns the first number of the sum.
-
-        It returns when the sum is complete in this process. All processes have to call it equally often.
-
-        Parameters
-        ----------
-        numbers
-            Length of the vector.
-        """
-        ...
-
-
-@runtime_checkable
 class TrainingBackend(Protocol):
     """A backend that can train (the scenarios `training` and `convergence`)."""
 

@@ -75,7 +75,6 @@ _TORCH = BackendInfo(
     says_by_operators=True,
     feed="torch_loader",
     profiler="torch.profile",
-    traces=("chrome",),
     settings=_CAST | _EAGER | _SEARCH,
     instead_of_mkl="linear=onednn",
     control_rank=3,
@@ -100,7 +99,6 @@ _TENSORFLOW = BackendInfo(
     },
     feed="tf_data",
     profiler="xplane.profile_tensorflow",
-    traces=("xplane",),
     settings=_FROZEN,
     colours=("#1565b0", "#6aa9f0"),
 )
@@ -120,7 +118,6 @@ _KERAS = BackendInfo(
     trains=True,
     wraps="torch",
     profiler="torch.profile",
-    traces=("chrome",),
     colours=("#8d2f23", "#e08a7d"),
 )
 _BUILT_IN = {
@@ -149,6 +146,7 @@ _BUILT_IN = {
             name="tensorflow-xla",
             title="TensorFlow, XLA",
             class_name="TensorFlowXLA",
+            file="tensorflow",
             why_static=_XLA_STATIC,
             colours=("#2f8fc4", "#6fc8f2"),
         ),
@@ -169,7 +167,6 @@ _BUILT_IN = {
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
             profiler="xplane.profile_jax",
-            traces=("xplane", "chrome"),
             settings=_FROZEN,
             control_rank=2,
             colours=("#7a4fb0", "#b794f0"),
@@ -192,7 +189,6 @@ _BUILT_IN = {
             process_bytes=1024 << 20,
             decodes=("cpu",),
             profiler="onnxruntime.profile",
-            traces=("chrome",),
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
             control_rank=1,
             colours=("#0d7f5b", "#4fc99a"),
@@ -217,18 +213,6 @@ _BUILT_IN = {
             settings={"hint": ("latency", "throughput")},
             colours=("#bd3a7c", "#f083b8"),
         ),
-        BackendInfo(
-            name="transformers",
-            title="transformers",
-            class_name="Transformers",
-            image="transformers",
-            reads="native",
-            distribution="transformers",
-            imports=("transformers", "torch"),
-            ways={"cpu": {"fp32": FP32}},
-            by_default=False,
-            wraps="torch",
-        ),
         _KERAS,
         msgspec.structs.replace(
             _KERAS,
@@ -239,7 +223,6 @@ _BUILT_IN = {
             imports=("keras", "jax"),
             wraps="jax",
             profiler="xplane.profile_jax",
-            traces=("xplane", "chrome"),
             colours=("#5a3d8a", "#9d84cf"),
         ),
         msgspec.structs.replace(
@@ -251,24 +234,7 @@ _BUILT_IN = {
             imports=("keras", "tensorflow"),
             wraps="tensorflow",
             profiler="xplane.profile_tensorflow",
-            traces=("xplane",),
             colours=("#27517c", "#7fa6d0"),
-        ),
-        BackendInfo(
-            name="onnxruntime-tensorrt-rtx",
-            title="ONNX Runtime, TensorRT-RTX",
-            class_name="ONNXRuntimeTensorRTRTX",
-            image="onnxruntime-tensorrt-rtx",
-            reads="onnx",
-            distribution="onnxruntime",
-            imports=("onnxruntime", "onnxruntime_ep_nv_tensorrt_rtx"),
-            ways={"cuda": {"fp32": FP32, "fp16": _FP16_FILE}},
-            why_not={("cuda", "tf32"): "how TF32 is chosen for this plug-in is not documented"},
-            capabilities=(("8.6", "8.7"), ("8.9", "9.0"), ("12.0", None)),
-            process_bytes=1024 << 20,
-            # Where it puts links to libraries that its wheel asks for by other names. The loader forgets a folder that
-            # is not there when a process starts.
-            environment={"LD_LIBRARY_PATH": "/tmp"},  # noqa: S108  (a container's own)
         ),
         BackendInfo(
             name="tensorrt",
@@ -407,13 +373,6 @@ def controls() -> tuple[str, ...]:
     return tuple(name for _, name in sorted(ranked))
 
 
-def environment(image: str) -> dict[str, str]:
-    """Return the variables that the backends of an image need in a container on a GPU."""
-    return {
-        key: value for info in _backends().values() if info.image == image for key, value in info.environment.items()
-    }
-
-
 def instead_of_mkl(name: str) -> str:
     """Return a backend's setting, `key=value`, by which another library computes what MKL would.
 
@@ -424,11 +383,7 @@ def instead_of_mkl(name: str) -> str:
 
 
 def get(name: str) -> BackendInfo:
-    """Return what is known of a backend, the canary included.
-
-    Raises ValueError: if there is no such backend; the message lists the close matches, or says why a plug-in does not
-    bring it.
-    """
+    """Return what is known of a backend, the canary included; raises ValueError with the close matches."""
     if name in _BUILT_IN:
         return _BUILT_IN[name]
     known = _backends()
@@ -447,11 +402,7 @@ def why_broken(name: str) -> str | None:
 
 
 def create(name: str, options: Options) -> Backend:
-    """Import a backend with its framework and configure it.
-
-    Raises ValueError: if there is no such backend. Raises Unsupported: if it cannot do what the options ask for, or its
-    framework is not installed.
-    """
+    """Import a backend with its framework and configure it; raises ValueError where there is none, or Unsupported."""
     info = get(name)
     module: Any = importlib.import_module(info.module)
     return cast("Backend", getattr(module, info.class_name)(options))

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,14 @@ from levelfield.backends.checks import (
     require_supported,
 )
 from levelfield.backends.decoding import Decoder, DecodingSource
-from levelfield.backends.parallel.tensorflow import Workers
 from levelfield.backends.precisions import STORED, as_computed, precision_of
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from levelfield.record.measured import Computed
 from levelfield.zoo import models
 from levelfield.zoo.native import channels_last, definition
+
+if TYPE_CHECKING:
+    from levelfield.backends.tensorflow_training import Workers
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")
 _PLACED = re.compile(r".*(MatMul|Conv2D|Einsum).*")
@@ -59,11 +61,7 @@ class TensorFlow:
         self.version = str(self._tf.__version__)
 
     def _configured(self) -> Any:  # noqa: ANN401 (a framework's module has no type here)
-        """Import TensorFlow with its threads fixed, and let fp32 be fp32, or TF32 where that is asked for.
-
-        On a GPU memory is taken as it is needed (https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth): by
-        default TensorFlow takes all of it at its start, and other workers share the GPU.
-        """
+        """Import TensorFlow with its threads fixed and fp32 as fp32; on a GPU memory is taken as it is needed."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         # oneDNN may not compute fp32 in less: "Primitive attributes: fpmath mode" of its guide
         # (https://uxlfoundation.github.io/oneDNN).
@@ -150,7 +148,7 @@ class TensorFlow:
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Trace forward, loss, backward and update as one function."""
-        from levelfield.backends.tensorflow_training import TensorFlowTrainer
+        from levelfield.backends.tensorflow_training import TensorFlowTrainer, Workers
 
         self._function = self._call = None  # frees the model that was loaded before
         if source.replica is not None and self._workers is None:
@@ -219,11 +217,7 @@ class TensorFlow:
             raise cuda.fell_back(self.name, f"the CPU in part ({', '.join(elsewhere)})")
 
     def computed(self, inputs: Arrays) -> Computed:
-        """Count the products of the traced graph by their type; in lower precisions, of what XLA made of it.
-
-        XLA compiles once more to tell, which takes seconds; of fp32 the graph's types and the size of the error say
-        enough.
-        """
+        """Count the products of the traced graph by type; in lower precisions, of what XLA makes of it once more."""
         if self._call is None:
             return Computed({}, "nothing is loaded")
         if self.xla and self._options.precision in STORED:
@@ -321,3 +315,21 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
 
 def _array(tensor: Any) -> npt.NDArray[np.generic]:  # noqa: ANN401 (a tensor)
     return tensor.numpy()  # type: ignore[no-any-return]
+
+
+class TensorFlowXLA(TensorFlow):
+    """A concrete tf.function with `jit_compile=True`."""
+
+    name = "tensorflow-xla"
+    mode = "tf.function, jit_compile"
+    xla = True
+
+    def __init__(self, options: Options) -> None:
+        # Off by default; set explicitly so that the environment cannot turn it on.
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_enable_fast_math=false".strip()
+        super().__init__(options)
+
+    def settings(self) -> dict[str, str]:
+        """Read back what can tilt the field."""
+        fast_math = "off" if self._device == "cpu" else "as XLA chooses for GPUs"
+        return super().settings() | {"XLA fast math": fast_math, "compile cache": "none"}

@@ -3,9 +3,7 @@
 The optimizers are TensorFlow's own fused kernels, one a tensor, and not Keras's classes: its AdamW puts epsilon beside
 the uncorrected root and so drifts away from every other framework's.
 
-References
-----------
-https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/core/optimizers_core
+See https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/core/optimizers_core
 """
 
 import functools
@@ -19,7 +17,7 @@ import numpy.typing as npt
 
 from levelfield.backends import hlo
 from levelfield.backends.checks import images_last
-from levelfield.backends.parallel.tensorflow import Workers
+from levelfield.backends.parallel import Replica
 from levelfield.backends.precisions import LOSS_SCALES, STORED, as_computed, precision_of
 from levelfield.backends.protocol import Arrays, TrainingSource
 from levelfield.record.measured import Computed
@@ -39,6 +37,48 @@ PRODUCTS = frozenset(
 
 Loss: TypeAlias = Callable[..., tuple[Any, dict[str, Any]]]
 """From weights, statistics and a batch to the loss and the next statistics."""
+
+
+class Workers:
+    """MultiWorkerMirroredStrategy over its own ring (NCCL on GPUs, unverified).
+
+    It must be made before TensorFlow computes anything, and is kept as long as the process runs.
+
+    See https://www.tensorflow.org/tutorials/distribute/multi_worker_with_ctl
+    """
+
+    def __init__(self, tf: Any, replica: Replica, device: str) -> None:  # noqa: ANN401 (a module)
+        self._tf = tf
+        ways = tf.distribute.experimental.CommunicationImplementation
+        self._way = ways.RING if device == "cpu" else ways.NCCL
+        self.strategy = tf.distribute.MultiWorkerMirroredStrategy(
+            # In place of the variable TF_CONFIG: its ports would differ in every launch's record.
+            cluster_resolver=tf.distribute.cluster_resolver.SimpleClusterResolver(
+                tf.train.ClusterSpec({"worker": list(replica.authorities)}),
+                task_type="worker",
+                task_id=replica.rank,
+                num_accelerators={"GPU": 1} if device != "cpu" else None,
+                rpc_layer="grpc",
+            ),
+            communication_options=tf.distribute.experimental.CommunicationOptions(implementation=self._way),
+        )
+
+    def own(self, variable: Any) -> Any:  # noqa: ANN401 (a variable)
+        """Return this process's part of a mirrored variable."""
+        (part,) = self.strategy.experimental_local_results(variable)
+        return part
+
+    def mean(self, tensors: list[Any]) -> list[Any]:
+        """Average tensors over all processes; called inside of `strategy.run`."""
+        distribute = self._tf.distribute
+        return distribute.get_replica_context().all_reduce(distribute.ReduceOp.MEAN, tensors)  # type: ignore[no-any-return]
+
+    def settings(self) -> dict[str, str]:
+        """Read back which engine it is."""
+        return {
+            "engine": f"MultiWorkerMirroredStrategy over {self._way.name}",
+            "processes": str(self.strategy.num_replicas_in_sync),
+        }
 
 
 class TensorFlowTrainer:
@@ -128,11 +168,6 @@ class TensorFlowTrainer:
     def step(self, batch: Arrays) -> float:
         constant = self._tf.constant
         return float(self._call(*[constant(images_last(batch[name])) for name in self._names]).numpy())
-
-    def all_reduce(self, numbers: int) -> Callable[[], float]:
-        if self._workers is None:
-            raise ValueError("There are no other processes to sum over.")
-        return self._workers.all_reduce(numbers)
 
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         call = self._compiled(self._linear_loss, by)

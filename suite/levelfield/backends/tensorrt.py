@@ -41,9 +41,7 @@ class TensorRT:
     one model can differ in speed. The engine's digest is among the settings. Where the launch itself is what is
     measured (cold start), the cache is empty, and the build is part of it.
 
-    References
-    ----------
-    https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/python-api-docs.html
+    See https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/python-api-docs.html
     https://nvidia.github.io/cuda-python/cuda-bindings/latest/module/runtime.html
     """
 
@@ -81,12 +79,7 @@ class TensorRT:
         return step
 
     def load_resident(self, source: Source) -> Resident:
-        """Do as `load` does, for memory that stays on the device.
-
-        What is placed is the engine's own memory: there is one set of inputs at a time.
-
-        Raises Unsupported: if the file is missing or of another model, or TensorRT cannot parse or build it.
-        """
+        """Do as `load` does, for the engine's own memory on the device: there is one set of inputs at a time."""
         calls = self._calls(source)
 
         def place(inputs: Arrays) -> None:

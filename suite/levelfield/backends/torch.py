@@ -17,7 +17,7 @@ from levelfield.record.measured import Computed
 from levelfield.zoo import models
 
 _PREPARED = ("frozen", "linear")
-"""Settings that have the network prepared (`backends.torch_prepared`)."""
+"""Settings that have the network prepared (`backends.torch_networks`)."""
 _OWN_KERNELS = "torch's own kernels: neither MKL nor oneDNN prints a product"
 
 
@@ -25,7 +25,7 @@ class Torch:
     """Eager PyTorch in inference mode, channels last.
 
     It prepares nothing, since that is eager mode as people use it. Two settings do: `frozen=on` and `linear=onednn`
-    (see `backends.torch_prepared`).
+    (see `backends.torch_networks`).
     """
 
     name = "torch"
@@ -174,10 +174,10 @@ class Torch:
         self._call = self._prepared(source)
 
     def _prepared(self, source: Source) -> Any:  # noqa: ANN401 (a module of torch's)
-        from levelfield.backends import torch_prepared
+        from levelfield.backends import torch_networks
 
         example = [source.example[name] for name in self._names]
-        self._module = torch_prepared.prepare(self._module, example, self._options)
+        self._module = torch_networks.prepare(self._module, example, self._options)
         return self._module
 
     @property
@@ -205,7 +205,7 @@ class Torch:
 
     def _dispatched(self, inputs: Arrays) -> Computed:
         """Run the module once, uncompiled, and count the products it dispatches by the type of what they multiply."""
-        from levelfield.backends.torch_products import watching
+        from levelfield.backends.torch_networks import watching
 
         torch = self._torch
         tensors = [torch.from_numpy(inputs[name]).to(self._device) for name in self._names]
@@ -217,10 +217,7 @@ class Torch:
         return Computed(as_computed(products, precision), self.products_source)
 
     def _with_kernels(self, found: Computed, inputs: Arrays) -> Computed:
-        """Add whose kernels compute: of the products of one call, as MKL and oneDNN print them.
-
-        A product that neither prints is computed by torch's own kernels; those are not counted.
-        """
+        """Add whose kernels compute the products of one call, as MKL and oneDNN print them."""
         if self._device != "cpu":
             return msgspec.structs.replace(found, kernels_source="nothing: cuBLAS and cuDNN are not asked")
         torch = self._torch

@@ -24,9 +24,7 @@ class TorchCompile(Torch):
     compiled once a run (docs/method.md, "What is prepared once"). On CUDA inductor writes Triton kernels; its inference
     was run on an NVIDIA H200 (docs/gpu.md), and training there was not.
 
-    References
-    ----------
-    https://docs.pytorch.org/tutorials/intermediate/inductor_debug_cpu.html
+    See https://docs.pytorch.org/tutorials/intermediate/inductor_debug_cpu.html
     https://docs.pytorch.org/docs/stable/generated/torch.compile.html
     """
 
@@ -83,11 +81,7 @@ class TorchCompile(Torch):
         return self._compiled(self._module)
 
     def computed(self, inputs: Arrays) -> Computed:
-        """Run the module once as it was before it was compiled.
-
-        Not in fp32 on a CPU, where the module's first call would take longer than all that is verified: inductor lowers
-        no precision by itself, and the size of the error says enough.
-        """
+        """Run the module once as it was before it was compiled; not in fp32 on a CPU, where that takes too long."""
         if self._options.precision != "fp32" or self._device != "cpu":
             return super().computed(inputs)
         found = Computed({}, "nothing: the module that was compiled is not run uncompiled as well")

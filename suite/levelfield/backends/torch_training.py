@@ -3,23 +3,24 @@
 Gradients are set to None, not to zero; the optimizers are the fused ones, which update all tensors in one kernel. In
 the compiled form the network and its loss are one graph, forward and backward; the optimizer is fused already.
 
-References
-----------
-https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+See https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 https://docs.pytorch.org/docs/stable/optim.html
 """
 
+import datetime as dt
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.distributed as dist
 
-from levelfield.backends.parallel import torch as engine
+from levelfield.backends.parallel import Replica
 from levelfield.backends.precisions import LOSS_SCALES, STORED
 from levelfield.backends.protocol import Arrays, TrainingSource
-from levelfield.backends.torch_products import watching
+from levelfield.backends.torch_networks import watching
 from levelfield.record.measured import Computed
 from levelfield.zoo import models, torch_module
 from levelfield.zoo.native import definition
@@ -30,6 +31,8 @@ from levelfield.zoo.training.update import Amplification
 
 _NEVER = 2**31 - 1
 """Steps after which a loss's scale grows."""
+TIMEOUT = dt.timedelta(minutes=10)
+"""The supervisor's own limits are shorter, or about as long."""
 
 
 class TorchTrainer:
@@ -50,7 +53,7 @@ class TorchTrainer:
         loss = self._with_loss = _WithLoss(self._network, defined.loss, device, dtype)
         self._together = source.replica is not None
         if source.replica is not None:
-            loss = engine.replicated(loss, source.replica, device)
+            loss = _replicated(loss, source.replica, device)
         self._eager_loss = loss
         self._loss = torch.compile(loss, dynamic=False) if compiled else loss
         self._optimizer = _optimizer(model, self._network, source.optimizer)
@@ -72,9 +75,6 @@ class TorchTrainer:
         self._scaler.step(self._optimizer)
         self._scaler.update()
         return float(loss.item())
-
-    def all_reduce(self, numbers: int) -> Callable[[], float]:
-        return engine.all_reduce(numbers, self._device)
 
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         """Take steps with another loss in the place of the model's, and amplify what the optimizer itself holds.
@@ -140,7 +140,7 @@ class TorchTrainer:
                 "output": "the loss, a Python float",
             }
             | ({"loss scale": f"{self._scaler.get_scale():g}"} if self._scaler is not None else {})
-            | (engine.settings() if self._together else {})
+            | (_engine_settings() if self._together else {})
         )
 
 
@@ -194,3 +194,30 @@ def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN
 
 def _array(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 (the same)
     return np.ascontiguousarray(tensor.detach().cpu().numpy()).copy()
+
+
+def _replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN401 (torch has no types here)
+    """Connect to the other processes once, over gloo (NCCL on GPUs, unverified); gradients become the mean of all.
+
+    See https://docs.pytorch.org/docs/stable/notes/ddp.html
+    """
+    if not dist.is_initialized():
+        # gloo would look this host's name up, which a container without a network cannot.
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        dist.init_process_group(
+            _library(device),
+            init_method=f"tcp://{replica.authorities[0]}",
+            rank=replica.rank,
+            world_size=replica.processes,
+            timeout=TIMEOUT,
+        )
+    return torch.nn.parallel.DistributedDataParallel(module)
+
+
+def _engine_settings() -> dict[str, str]:
+    """Read back which engine it is."""
+    return {"engine": f"DistributedDataParallel over {dist.get_backend()}", "processes": str(dist.get_world_size())}
+
+
+def _library(device: str) -> str:
+    return "gloo" if device == "cpu" else "nccl"

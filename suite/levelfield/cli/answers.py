@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from levelfield import plan, scenarios
+from levelfield import plan, scenarios, terminals
 from levelfield.analysis import guarded
 from levelfield.analysis.guarded import Record
 from levelfield.analysis.types import Status
@@ -35,7 +35,6 @@ from levelfield.report.tables import Value
 from levelfield.run import profile_tables as operators
 from levelfield.run.explain import Explained
 from levelfield.run.machine_check import MachineMeasured
-from levelfield.safety import terminals
 from levelfield.share.attestation import Check
 from levelfield.share.verify import Verdict, Verified
 from levelfield.zoo import models

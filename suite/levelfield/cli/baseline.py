@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
+from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError
 from levelfield.options import REPORTS
 from levelfield.options.values import PERCENT
-from levelfield.safety import terminals
 
 
 @click.group()

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from levelfield import scenarios
+from levelfield import scenarios, terminals
 from levelfield.cli import completion
 from levelfield.options import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from levelfield.compare.types import Comparison, Metric

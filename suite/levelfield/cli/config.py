@@ -21,9 +21,9 @@ import click
 import msgspec
 from rich.table import Table
 
+from levelfield import terminals
 from levelfield.errors import LevelfieldError, printable
 from levelfield.names import unknown
-from levelfield.safety import terminals
 
 FILE = "levelfield.toml"
 """Looked for in the current folder."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from levelfield import terminals
 from levelfield.options import JSON, MARGIN, REPORTS
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from levelfield.compare.trend import Runs, Series, Trends

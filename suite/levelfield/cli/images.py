@@ -9,11 +9,11 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError
 from levelfield.options import BASE, GPU, JSON, VARIANT
 from levelfield.report.units import plural
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from levelfield.images.base import CheckedBase, Source

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from levelfield import terminals
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import BASE, JSON, LAUNCHER
 from levelfield.options.values import DURATION
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.cli import completion, config, images, machine, measure, plugins, share
 from levelfield.cli.baseline import baseline
 from levelfield.cli.compare import compare
@@ -20,7 +21,6 @@ from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError
 from levelfield.paths import disk_space
-from levelfield.safety import terminals
 from levelfield.version import __version__
 
 COULD_NOT_RUN = 2

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.errors import printable
 from levelfield.options import BASE, LAUNCHER
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from levelfield.images.base import Source

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from levelfield import terminals
 from levelfield.errors import LevelfieldError
 from levelfield.options import BUDGET, JSON, LAUNCHER, OWN, REPORTS
 from levelfield.options.values import PERCENT
-from levelfield.safety import terminals
 
 NAME = "reproduction.json"
 

@@ -12,12 +12,12 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export import TABLES, columns_of
-from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from levelfield.analysis.guarded import Record
@@ -146,7 +146,7 @@ def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bo
     Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
     of the --signers signed it.
     """
-    from levelfield.share.inputs import read
+    from levelfield.share.attestation import read
     from levelfield.share.verify import render
     from levelfield.share.verify import verify as check
 
@@ -215,12 +215,6 @@ def _at_most(seconds: float) -> Iterator[None]:
 )
 @CSV
 @click.option(
-    "--parquet",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write Parquet to this file.",
-)
-@click.option(
     "--openmetrics", metavar="FILE", help="Write results as OpenMetrics text to this file; - for the terminal."
 )
 @click.option(
@@ -234,18 +228,17 @@ def export(
     runs: tuple[str, ...],
     table: str,
     csv_file: str | None,
-    parquet: Path | None,
     openmetrics: str | None,
     record: Path | None,
     reports: Path,
 ) -> None:
-    """Write runs as one table, in CSV or Parquet, or as metrics; or write the record of one as JSON.
+    """Write runs as one table in CSV, or as metrics; or write the record of one as JSON.
 
     A run is named by its id, its folder or its page. Without an option, CSV goes to the terminal.
     """
     from levelfield.compare import sides
     from levelfield.report import export
-    from levelfield.report.export import write_csv, write_parquet
+    from levelfield.report.export import write_csv
 
     if openmetrics is not None and table != "results":
         raise click.UsageError("--openmetrics has results alone: leave --table out.")
@@ -257,8 +250,6 @@ def export(
             raise click.UsageError("--record writes the record of one run.")
         write_atomically(record, content_of(found[0]))
     columns = columns_of(table)
-    if parquet is not None:
-        _say(write_parquet(parquet, columns, _all(found, table)), parquet)
     if openmetrics is not None:
         lines = list(export.write(_all(found, table)))
         text = "".join(f"{printable(line)}\n" for line in lines)
@@ -267,7 +258,7 @@ def export(
         else:
             write_atomically(Path(openmetrics), text.encode())
             _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
-    if csv_file == "-" or not (csv_file or parquet or openmetrics or record):
+    if csv_file == "-" or not (csv_file or openmetrics or record):
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)
@@ -299,7 +290,7 @@ def publish(out: Path, reports: Path) -> None:
     It has an index with filters, every report, comparisons of two runs, and trends. Any web server for static files can
     host it. Its pages load nothing from other sites.
     """
-    from levelfield.share.site.pages import publish as write
+    from levelfield.share.site import publish as write
 
     console = terminals.console()
     if not reports.is_dir():

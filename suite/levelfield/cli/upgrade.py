@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from levelfield import terminals
 from levelfield.cli.compare import formats_of, write
 from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
 from levelfield.options.values import NAMES
-from levelfield.safety import terminals
 
 MOST_BOOTS = 100
 _NAME = click.argument("name", required=False)

@@ -2,21 +2,24 @@
 
 Both arms of a generation were launched and measured together, so each generation gives one log ratio; a launch is the
 unit of replication. All cases are judged together (`compare.policy`), corrected for their number.
+
+Where the arms use different launchers, it says what a container costs: the ratios of the comparison, turned so that
+they give the cost of the arm with more layers between it and the machine over the other.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import whole_launch
+from levelfield.analysis import collect, whole_launch
 from levelfield.analysis.estimates import ended_by, matrix
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import answer_of, reduce
 from levelfield.analysis.types import AnyRow, BlockAnalysis, Estimate
-from levelfield.compare import changes, comparison, conclusion, containers, drift, phrases
+from levelfield.compare import changes, comparison, conclusion, drift, phrases
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.rows import Draft, in_order, judge_rows
 from levelfield.compare.sides import CaseResults, verdict_without_costs
@@ -24,10 +27,11 @@ from levelfield.compare.types import Comparison, Drift, Gate, Row, Side, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.images.catalogue import stem
 from levelfield.record.schema import Arm, Block, Run
-from levelfield.report import sentences, states, units
+from levelfield.report import names, sentences, states, units
+from levelfield.report.sentences import join
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.stopping import decide
-from levelfield.statistics.student import LOOK_COST, TRIMMED_FROM, EndedBy, fewest_launches, mean_of
+from levelfield.statistics.student import LOOK_COST, MIN_LAUNCHES, TRIMMED_FROM, EndedBy, fewest_launches, mean_of
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""
@@ -70,14 +74,14 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     ended = max((ended_by(run.settings, block.case) for block in run.blocks), key=list(_ENDS).index)
-    around = (*containers.compare_launchers(run, old, new), *changes.compare_environments([before], [after], pairs))
+    around = changes.compare_environments([before], [after], pairs)
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
         kind="ab",
         old=Side(old.id, (before.facts,)),
         new=Side(new.id, (after.facts,)),
-        notes=(comparison.note_on_changes(around), *_notes(run, old, new), *containers.notes(run, old, new, rows)),
+        notes=(comparison.note_on_changes(around), *_notes(run, old, new), *_notes_on_launchers(run, old, new, rows)),
         rows=rows,
         drifts=drifts,
         changes=around,
@@ -212,7 +216,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
     ended = ended_by(run.settings, block.case)
     fewest = fewest_launches(ended)
     rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
-    before, after = (CaseResults(1, (answer_of(rows[arm.id], block, arm, run.settings),)) for arm in arms)
+    before, after = (CaseResults(1, (answer_of(rows[arm.id], block, arm),)) for arm in arms)
     levels = launch_levels(block)
     old, new = (levels[arm.id] for arm in arms)
     common = sorted(old.keys() & new.keys())
@@ -247,3 +251,107 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
 
 def _typical(logs: Floats) -> float | None:
     return math.exp(float(logs.mean())) if logs.size else None
+
+
+_FURTHEST_FIRST = ("docker", "venv", "host")
+_WHERE = {
+    "docker": "in a container",
+    "venv": "in a virtual environment of the same lock",
+    "host": "in the current interpreter, with what is installed there",
+}
+_NAMES = {"docker": "the container", "venv": "the virtual environment", "host": "the current interpreter"}
+_FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
+_NO_COST = {Verdict.UNEQUAL, Verdict.RECOVERED, Verdict.FAILED}
+
+
+class _Launchers(msgspec.Struct, frozen=True):
+    """The two arms, by how far they are from the machine."""
+
+    outer: Arm
+    inner: Arm
+    outer_launcher: str
+    inner_launcher: str
+    turned: bool
+    """The comparison's ratios are inner over outer."""
+
+
+def _by_launcher(run: Run, old: Arm, new: Arm) -> _Launchers | None:
+    """Return which arm has more layers between it and the machine; None where both have the same launcher."""
+    own = run.settings.launcher
+    first, second = (arm.launcher or own for arm in (old, new))
+    if first == second:
+        return None
+    if _FURTHEST_FIRST.index(second) < _FURTHEST_FIRST.index(first):
+        return _Launchers(new, old, second, first, turned=False)
+    return _Launchers(old, new, first, second, turned=True)
+
+
+def _notes_on_launchers(run: Run, old: Arm, new: Arm, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the cost of one launcher over the other; nothing where both arms have the same one."""
+    sides = _by_launcher(run, old, new)
+    if sides is None:
+        return ()
+    where = f"{sides.outer.id} ran {_WHERE[sides.outer_launcher]}, {sides.inner.id} {_WHERE[sides.inner_launcher]}."
+    other = _other_differences(run, sides)
+    if other:
+        return (
+            f"{where} They differ in more than that ({other}): what the launcher costs cannot be separated from that.",
+        )
+    costs = tuple(_costs(run, sides, rows))
+    return (where, *costs) if costs else (f"{where} What that costs was not measured.",)
+
+
+def _other_differences(run: Run, sides: _Launchers) -> str:
+    """Return in what the arms differ beside the launcher."""
+    alike = msgspec.structs.replace(sides.inner, ordinal=sides.outer.ordinal, launcher=sides.outer.launcher)
+    if alike != sides.outer:
+        return "backend, version, settings or an injected slowdown"
+    versions = {
+        arm.id: sorted(
+            {
+                launch.framework_version
+                for block in run.blocks
+                for _, launch in collect.launches(block, arm.id)
+                if launch.framework_version
+            }
+        )
+        for arm in (sides.outer, sides.inner)
+    }
+    if all(versions.values()) and versions[sides.outer.id] != versions[sides.inner.id]:
+        first, second = (join(versions[arm.id]) for arm in (sides.outer, sides.inner))
+        return f"version {first} and {second}"
+    return ""
+
+
+def _costs(run: Run, sides: _Launchers, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield one sentence for each scenario: the cost for every model."""
+    rows_by_case = {row.case.id: row for row in rows}
+    several = len({block.case.threads for block in run.blocks}) > 1
+    costs: dict[str, list[str]] = {}
+    for block in run.blocks:
+        row = rows_by_case.get(block.case.id)
+        if row is not None and row.ratio is not None and row.verdict not in _NO_COST:
+            cost = _percents(row.ratio, turned=sides.turned)
+            costs.setdefault(phrases.metric(row.metric), []).append(f"{_case_of_cost(block, threads=several)} {cost}")
+    for metric, of_cases in costs.items():
+        by_case = "; ".join(of_cases)
+        yield f"What {_NAMES[sides.outer_launcher]} costs in {metric}, over {_NAMES[sides.inner_launcher]}: {by_case}."
+
+
+def _case_of_cost(block: Block, *, threads: bool) -> str:
+    case = block.case
+    parts = [phrases.clean(names.network(case), 60)]
+    parts += [f"batch {case.batch}"] if case.per_item else []
+    parts += [phrases.clean(case.precision, 40)] if case.precision != "fp32" else []
+    parts += [units.plural(case.threads, "thread")] if threads else []
+    return ", ".join(parts)
+
+
+def _percents(ratio: Estimate, *, turned: bool) -> str:
+    """`+1.2 % (+0.4 % to +2.0 %)` of a ratio of costs."""
+    found = ratio.inverse if turned else ratio
+    value, low, high = found.value, found.low, found.high
+    text = units.percent(value - 1, signed=True)
+    if low is None or high is None:
+        return f"{text} ({_FEW})"
+    return f"{text} ({units.percent(low - 1, signed=True)} to {units.percent(high - 1, signed=True)})"

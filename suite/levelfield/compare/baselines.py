@@ -11,10 +11,10 @@ from typing import Annotated
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record import files
-from levelfield.safety import untrusted
 
 FOLDER = "baselines"
 MAX_BYTES = 1 << 20
@@ -41,7 +41,7 @@ class Baseline(msgspec.Struct, frozen=True):
 def define(name: str, records: list[Path], reports: Path) -> Baseline:
     """Make a baseline, or put another in its place.
 
-    `records`: files of records, which must lie under `reports` and be readable. Raises LevelfieldError: the name cannot
+    Raises LevelfieldError: the name cannot
     be a file's, or a record lies elsewhere, is named twice, or is none.
     """
     check_file_name("A baseline", name)
@@ -110,8 +110,7 @@ def read(name: str, reports: Path) -> Baseline:
 def records(baseline: Baseline, reports: Path) -> list[Path]:
     """Return the records of a baseline, each of them unchanged since it was set.
 
-    `baseline`, `reports`: the baseline, whose content is not trusted, and the folder of run folders that its paths are
-    relative to. Raises LevelfieldError: a record is missing or was changed, or its path lies outside of the reports
+    Raises LevelfieldError: a record is missing or was changed, or its path lies outside of the reports
     folder.
     """
     found = places(baseline, reports)

@@ -26,8 +26,7 @@ def compare_runs(
 ) -> Comparison:
     """Compare runs with runs.
 
-    `old`, `new`: at least one run a side; no run twice. `labels`: names of the sides; empty: the run's id, or how many
-    runs there are. `table`: which CUDA releases fit which drivers; None: it is not checked. Raises LevelfieldError: a
+    Raises LevelfieldError: a
     run is named twice, nothing is selected, or the sides have no case in common.
     """
     gate, selection = gate or Gate(), selection or Selection()
@@ -146,10 +145,7 @@ def notes_on_runs(
     *,
     same_hardware: bool | None,
 ) -> Iterator[str]:
-    """Yield the sentences that a reader must know before the numbers, most important first.
-
-    `same_hardware`: whether both sides ran on the same hardware; None where that is not known.
-    """
+    """Yield the sentences that a reader must know before the numbers, most important first."""
     if changes:
         yield note_on_changes(changes)
     if same_hardware is False:
@@ -230,10 +226,7 @@ def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
 
 
 def notes_on_drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
-    """Return what a reader must know about driver and CUDA, each sentence once.
-
-    `table`: which versions fit and which compute wrongly; None: nothing is returned.
-    """
+    """Return what a reader must know about driver and CUDA, each sentence once."""
     if table is None:
         return ()
     found = [

@@ -42,11 +42,7 @@ UNKNOWN_SHARE = 0.1
 def find_drift(
     pairs: Sequence[Pair], old: Sequence[Reduced], new: Sequence[Reduced], *, same_hardware: bool | None
 ) -> tuple[Drift, ...]:
-    """Judge every answer that both sides gave.
-
-    `same_hardware`: whether both sides ran on the same hardware; None where that is not known. Unless it is True, a
-    movement beyond rounding is undecided.
-    """
+    """Judge every answer that both sides gave."""
     before, after = _by_question(old), _by_question(new)
     given = _answers(old), _answers(new)
     scale = _errors(old)

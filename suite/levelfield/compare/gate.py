@@ -6,17 +6,19 @@ runs that was asked for, and must agree with the costs. A limit that was edited 
 noise gives any more.
 """
 
+import json
 import math
+import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 import numpy as np
 
-from levelfield import scenarios
+from levelfield import scenarios, untrusted
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
@@ -25,13 +27,12 @@ from levelfield.compare.baselines import Pointer
 from levelfield.compare.policy import change_policy, of_interval, of_metric
 from levelfield.compare.sides import NOT_MEASURED
 from levelfield.compare.types import Derived, Gate, Outcome, Row, Verdict
-from levelfield.errors import LevelfieldError, clause
+from levelfield.errors import UNPRINTABLE, LevelfieldError, clause
 from levelfield.record.schema import Arm, Case
 from levelfield.report import units
-from levelfield.safety import toml, untrusted
-from levelfield.safety.untrusted import convert
 from levelfield.statistics import prediction, verdicts
 from levelfield.statistics.prediction import Earlier
+from levelfield.untrusted import convert
 
 FORMAT = 1
 MAX_BYTES = 4 << 20
@@ -84,7 +85,6 @@ class GateCase(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     """Digests of what was computed; the new runs must have the same."""
     weights: Texts = ()
     onnx: Texts = ()
-    images: Texts = ()
     target: Texts = ()
 
     @property
@@ -162,7 +162,69 @@ _HEADING = (
 
 def content(gate: NoiseGate) -> bytes:
     """Return the gate as TOML."""
-    return toml.write(msgspec.to_builtins(gate), _HEADING).encode()
+    return as_toml(msgspec.to_builtins(gate), _HEADING).encode()
+
+
+_Toml: TypeAlias = "str | bool | int | float | Sequence[_Toml] | Mapping[str, _Toml] | None"
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def as_toml(values: Mapping[str, _Toml], heading: Sequence[str] = ()) -> str:
+    """Return a table as TOML 1.0, in which any text is only text: plain values, then tables, then lists of tables.
+
+    A table in a list is written with its own tables on one line each; a name whose value is None is left out.
+    """
+    return "\n".join((*(f"# {line}".rstrip() for line in heading), *_toml_lines(values))) + "\n"
+
+
+def _toml_lines(values: Mapping[str, _Toml]) -> Iterator[str]:
+    tables = {name: value for name, value in values.items() if isinstance(value, Mapping)}
+    lists = {name: found for name, value in values.items() if (found := _tables_of(value))}
+    yield from _pairs({name: value for name, value in values.items() if name not in tables and name not in lists})
+    for name, table in tables.items():
+        yield from ("", f"[{_toml_key(name)}]", *_pairs(table))
+    for name, entries in lists.items():
+        for entry in entries:
+            yield from ("", f"[[{_toml_key(name)}]]", *_pairs(entry))
+
+
+def _tables_of(value: _Toml) -> list[Mapping[str, _Toml]]:
+    """Return the tables of a list that holds nothing else; else nothing."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return []
+    found = [each for each in value if isinstance(each, Mapping)]
+    return found if len(found) == len(value) else []
+
+
+def _pairs(table: Mapping[str, _Toml]) -> list[str]:
+    return [f"{_toml_key(name)} = {_toml_value(value)}" for name, value in table.items() if value is not None]
+
+
+def _toml_key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _toml_text(name)
+
+
+def _toml_value(value: _Toml) -> str:
+    match value:
+        case str():
+            return _toml_text(value)
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case Mapping():
+            return "{" + ", ".join(_pairs(value)) + "}"
+        case None:
+            raise ValueError("TOML has no null: a list cannot hold None.")
+        case _:
+            return "[" + ", ".join(map(_toml_value, value)) + "]"
+
+
+def _toml_text(text: str) -> str:
+    escaped = json.dumps(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text), ensure_ascii=False)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
 
 
 def read(path: Path) -> NoiseGate:
@@ -291,10 +353,6 @@ def _times(started: Sequence[str]) -> list[float] | None:
         return None
 
 
-MOST_NEW = 5
-"""New runs beyond which more runs of the baseline help more."""
-
-
 def why_no_limit(id_: str, derived: Derived, labels: Iterable[str]) -> str:
     """Say why a case is not compared with a limit; empty where it is."""
     if SMOKE in labels:
@@ -339,21 +397,11 @@ def _reason(row: Row, earlier: Earlier, outcome: Outcome, gate: Gate, derived: D
     factor = phrases.factor((row.limit or 0) / math.exp(earlier.mean))
     limit = f"limit {phrases.cost(row.limit, row.metric)} (× {factor}) for {runs}"
     if outcome == "undecided" and gate.max_slowdown is not None:
-        return f"{limit}; {_what_would_decide(row, earlier, gate.max_slowdown, derived)}"
+        asked = f"{units.percent(gate.max_slowdown)} was asked"
+        if (row.finds or 0) <= 1 + gate.max_slowdown:
+            return f"{limit}; {asked}, which the interval holds"
+        return f"{limit}; {asked}, and it finds {units.percent((row.finds or 1) - 1)}: derive the gate from more runs"
     if outcome != "worse":
         return f"{limit}, finds {units.percent((row.finds or 1) - 1)}"
     spread = f"{earlier.runs} runs of baseline {derived.baseline} spread by {units.percent(earlier.spread)}"
     return f"{limit}: {spread}"
-
-
-def _what_would_decide(row: Row, earlier: Earlier, wanted: float, derived: Derived) -> str:
-    asked = f"{units.percent(wanted)} was asked"
-    if (row.finds or 0) <= 1 + wanted:
-        return f"{asked}, which the interval holds"
-    for count in range(row.new_replicates + 1, MOST_NEW + 1):
-        if earlier.finds(count, derived.level, derived.power) <= math.log1p(wanted):
-            return f"{asked}, and it finds {units.percent((row.finds or 1) - 1)}: {count} new runs would decide"
-    return (
-        f"{asked}, and it finds {units.percent((row.finds or 1) - 1)}: no number of new runs up to {MOST_NEW} would "
-        "decide, derive the gate from more runs"
-    )

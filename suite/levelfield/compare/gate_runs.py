@@ -42,7 +42,7 @@ too small for those of another: with twelve runs, and days that scatter twice as
 runs without a change are called worse in place of 1 % (two days: 3.7 %, three: 1.8 %, five: 0.8 %)."""
 MOST_NAMED = 5
 """Differences that a refusal names."""
-_DIGESTS = ("inputs", "weights", "onnx", "images", "target")
+_DIGESTS = ("inputs", "weights", "onnx", "target")
 
 
 class Demands(msgspec.Struct, frozen=True):
@@ -209,25 +209,17 @@ def _union(found: Sequence[Answer], name: str) -> tuple[str, ...]:
     return tuple(sorted(frozenset[str]().union(*(getattr(answer, name) for answer in found))))
 
 
-class OldSide(msgspec.Struct, frozen=True):
-    """Runs of the old side."""
-
-    runs: tuple[Reduced, ...]
-    at_hand: bool
-    """Whether they are the records themselves, unchanged; else they have costs and no environment and outputs."""
-
-
 def with_gate(
     path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate
 ) -> tuple[tuple[Reduced, ...], Gate, str]:
     """Return the old side that a gate's file gives, the criteria with its limits, and the side's name.
 
-    `new`: runs of the new side, which must be comparable. Raises LevelfieldError: as `gate.read`, `check_comparable`
+    Raises LevelfieldError: as `gate.read`, `check_comparable`
     and `old_side`.
     """
     gate = read_gate(path)
     check_comparable(gate, new)
-    found = old_side(gate, reports)
+    runs, at_hand = old_side(gate, reports)
     derived = Derived(
         baseline=gate.baseline,
         made=gate.made,
@@ -235,21 +227,23 @@ def with_gate(
         cases=tuple(case.id for case in gate.case),
         false_alarms=gate.false_alarms,
         power=gate.power,
-        at_hand=found.at_hand,
+        at_hand=at_hand,
     )
-    return found.runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
+    return runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
 
 
-def old_side(gate: NoiseGate, reports: Path) -> OldSide:
-    """Return the runs that a gate was derived from.
+def old_side(gate: NoiseGate, reports: Path) -> tuple[tuple[Reduced, ...], bool]:
+    """Return the runs that a gate was derived from, and whether they are the records themselves, unchanged.
 
-    `gate`: the gate, whose content is not trusted. Raises LevelfieldError: a record was changed, or its path lies
+    Without the records, the runs have costs, and neither environments nor outputs.
+
+    Raises LevelfieldError: a record was changed, or its path lies
     outside of the folder, or this Levelfield computes other costs from it.
     """
     evidence = baselines.Baseline(name=gate.baseline, set_at=gate.made, runs=gate.evidence)
     places = baselines.places(evidence, reports)
     if not all(place.is_file() for place in places):
-        return OldSide(tuple(_stand_in(gate, number) for number in range(len(gate.evidence))), at_hand=False)
+        return tuple(_stand_in(gate, number) for number in range(len(gate.evidence))), False
     runs = tuple(sides.load_all(baselines.records(evidence, reports)))
     for number, run in enumerate(runs):
         for case in gate.case:
@@ -260,7 +254,7 @@ def old_side(gate: NoiseGate, reports: Path) -> OldSide:
                     f"The cost of {case.id} in {places[number]} is not the one that the gate holds.",
                     fix="Derive the gate again: it was edited, or made by another version of Levelfield.",
                 )
-    return OldSide(runs, at_hand=True)
+    return runs, True
 
 
 def _stand_in(gate: NoiseGate, number: int) -> Reduced:
@@ -289,7 +283,6 @@ def _answer(case: GateCase, number: int) -> Answer:
         inputs=frozenset(case.inputs),
         weights=frozenset(case.weights),
         onnx=frozenset(case.onnx),
-        images=frozenset(case.images),
         target=frozenset(case.target),
     )
 

@@ -186,11 +186,7 @@ def _outcome(verdict: Verdict, low: float, high: float, policy: Policy) -> Outco
 
 
 def _further(effect: Effect, policy: Policy, confidence: float) -> int | None:
-    """Return how many more replicates would decide, if the estimate and the spreads stay what they are.
-
-    With more replicates on both sides an interval narrows, but for less than 4 % where one more pair is trimmed, so the
-    number is found by bisection. On one side alone the degrees of freedom can fall, and every number is tried.
-    """
+    """Return how many more replicates would decide, if the estimate and the spreads stay what they are."""
     both = policy.adds_to == "both sides"
     present = min(effect.old_replicates, effect.new_replicates) if both else effect.new_replicates
     counts = range(present + 1, policy.most_replicates + 1)

@@ -7,7 +7,6 @@ than the margin are one; below `FEWEST_RUNS` runs no change is called.
 Where a straight line describes the runs better than the levels, they drift, and no single run is to blame.
 """
 
-import difflib
 import fnmatch
 import math
 import re
@@ -21,6 +20,7 @@ import scipy
 from levelfield.analysis.environment import UNKNOWN, concerns
 from levelfield.analysis.summary import Result, Summary
 from levelfield.errors import LevelfieldError
+from levelfield.names import unknown
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.segments import change_points, is_straight
 
@@ -143,8 +143,6 @@ def _merged(values: Floats, starts: Sequence[int], margin: float) -> list[int]:
 
 Runs: TypeAlias = Mapping[str, Summary]
 """Runs by their ids, in order of time."""
-_SHOWN = 10
-_CLOSE = 0.6
 
 
 def in_order(summaries: Iterable[Summary]) -> Runs:
@@ -175,29 +173,7 @@ def matching(requested: str, known: Iterable[str]) -> list[str]:
         raise LevelfieldError(
             "The history holds no runs.", fix="Measure some (`levelfield bench`), or name their folder with --reports."
         )
-    close = _close(requested, names)
-    shown = close or names
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    listed = f"{', '.join(shown[:_SHOWN])}{more}"
-    raise LevelfieldError(
-        f"The history has no result like {requested[:80]!r}.",
-        fix=f"Did you mean {listed}?" if close else f"Known: {listed}.",
-    )
-
-
-def _close(requested: str, names: list[str]) -> list[str]:
-    """Read each word that no result has as the most similar one that some have, and look again."""
-    words = sorted({word for name in names for word in name.split("/")})
-    meant = []
-    for word in filter(None, re.split(r"[/*?\s]+", requested)):
-        if any(word in known for known in words):
-            meant.append(word)
-            continue
-        similar = difflib.get_close_matches(word, words, n=1, cutoff=_CLOSE)
-        if not similar:
-            return []
-        meant += similar
-    return [name for name in names if meant and all(word in name for word in meant)]
+    raise unknown("result", requested, names)
 
 
 def series(runs: Runs, names: Iterable[str], *, labelled: bool) -> list[Series]:

@@ -19,12 +19,8 @@ from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN
 from levelfield.report import units
 from levelfield.report.sentences import LABELS
-from levelfield.report.terminal_tables import Identifier
 
-_EIGHTHS = "▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
-_BAR = 12
-"""Columns of the longest bar."""
 _LONGEST_VALUE = 48
 _MOST_DIFFERENCES = 20
 _LAUNCHERS = {"docker": "in containers", "venv": "in virtual environments", "host": "in an interpreter of the host"}
@@ -71,7 +67,6 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
     points = series.points[-last:] if last else series.points
     first = len(series.points) - len(points)
     changed = {change.at: change for change in found.changes}
-    values = [point.estimate for point in points if point.estimate is not None]
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     drawn.add_column("started (UTC)", no_wrap=True)
     drawn.add_column("run", overflow="fold")
@@ -80,7 +75,6 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
         justify="right",
         no_wrap=True,
     )
-    drawn.add_column(_text(_range(values, series.unit)), no_wrap=True, min_width=_BAR)
     drawn.add_column("", overflow="fold")
     for index, point in enumerate(points, start=first):
         change = changed.get(index)
@@ -88,7 +82,6 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
             _text(f"{_day(point.started)} {point.started[11:16]}"),
             _text(point.run),
             _text(_value(point, series.unit)),
-            _text(bar(point.estimate, values)),
             note(_remark(point, change, series.unit), "bold yellow" if change else "dim"),
         )
     return drawn
@@ -129,7 +122,7 @@ def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
                 values = [point.estimate for point in one.points if point.estimate is not None]
                 newest = _value(one.points[-1], one.unit, interval=False)
                 drawn.add_row(
-                    Identifier(printable(one.result)),
+                    _text(one.result),
                     _text(str(len(one.points))),
                     _text(newest),
                     _text(sparkline(values[-20:])),
@@ -140,20 +133,6 @@ def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
 def _origin(one: Series) -> str:
     where = "another tool’s" if one.result.endswith(f"/{UNKNOWN}") else _LAUNCHERS.get(one.launcher, one.launcher)
     return f"{one.machine_title} (machine {one.machine}), {where}"
-
-
-def bar(value: float | None, values: Sequence[float]) -> str:
-    """Draw a value as a horizontal bar between the smallest and the largest; even the smallest has a mark.
-
-    `value`: the value to draw, in the unit of `values`; None draws nothing.
-    """
-    if value is None or len(values) < 2:
-        return ""
-    low, high = min(values), max(values)
-    share = (value - low) / (high - low) if high > low else 0.5
-    eighths = max(1, round(share * _BAR * 8))
-    whole, rest = divmod(eighths, 8)
-    return "█" * whole + (_EIGHTHS[rest - 1] if rest else "")
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -178,10 +157,7 @@ def rule(margin: float) -> Text:
 
 
 def note(text: str, style: str = "dim") -> Text:
-    """Return a styled line of text, without control characters.
-
-    `text`: not trusted: it may come from a record.
-    """
+    """Return a styled line of text, without control characters."""
     return Text(printable(text), style)
 
 
@@ -213,10 +189,7 @@ def _value(point: Point, unit: str, *, interval: bool = True) -> str:
 
 
 def value(number: float, unit: str) -> str:
-    """Write a value of a result with its unit: `2.50 ms`, `3.00 GiB`, `46.5 items/s`.
-
-    `number`, `unit`: an estimate, and the unit of its series.
-    """
+    """Write a value of a result with its unit: `2.50 ms`, `3.00 GiB`, `46.5 items/s`."""
     match unit:
         case "ns":
             return units.time(number)
@@ -224,13 +197,6 @@ def value(number: float, unit: str) -> str:
             return units.size(number)
         case _:
             return f"{units.rate(number)} {unit}"
-
-
-def _range(values: Sequence[float], unit: str) -> str:
-    if len(values) < 2:
-        return ""
-    low, high = (value(end, unit).removesuffix(" items/s") for end in (min(values), max(values)))
-    return f"{low} to {high}"
 
 
 def _remark(point: Point, change_: Change | None, unit: str) -> str:
@@ -242,8 +208,5 @@ def _remark(point: Point, change_: Change | None, unit: str) -> str:
 
 
 def fact_value(fact: Difference, value: str | None) -> str:
-    """Write one side of a difference between environments, cut to `_LONGEST_VALUE` characters.
-
-    `fact`, `value`: the difference, and its value before or after; None: the record lacks it.
-    """
+    """Write one side of a difference between environments, cut to `_LONGEST_VALUE` characters."""
     return shortened(recorded({} if value is None else {fact.name: value}, fact.group, fact.name), _LONGEST_VALUE)

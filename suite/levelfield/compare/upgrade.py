@@ -1,7 +1,7 @@
 """Verdicts on an upgrade: the runs of its boots in, one `Comparison` out.
 
 A boot is the unit of replication. What else changed is asked first: a setting that was lost on the way explains a
-slowdown as well as the upgrade does. What follows from the costs of boots is said in `statistics.bracketing`.
+slowdown as well as the upgrade does. What follows from the costs of boots is said in `statistics.bracket`.
 """
 
 from collections import Counter
@@ -19,8 +19,7 @@ from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome,
 from levelfield.compare.upgrade_settings import differences
 from levelfield.report import units
 from levelfield.statistics import bracket
-from levelfield.statistics.bracket import Bracketed, Costs, Ratio
-from levelfield.statistics.bracketing import LEAST_BOOTS
+from levelfield.statistics.bracket import LEAST_BOOTS, Bracketed, Costs, Ratio
 
 
 class Design(msgspec.Struct, frozen=True):
@@ -49,10 +48,7 @@ class Phases(msgspec.Struct, frozen=True):
 
 
 def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Comparison:
-    """Judge an upgrade.
-
-    `accepted`: globs on settings that may differ between the sides.
-    """
+    """Judge an upgrade."""
     found = differences([run.machine for run in phases.old], [run.machine for run in phases.new], accepted)
     lost = [each for each in found if each.meant == "not meant"]
     gate = Gate(margin=design.margin)

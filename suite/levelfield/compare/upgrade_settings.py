@@ -63,11 +63,7 @@ def hardware(fingerprint: Fingerprint) -> dict[str, str]:
 def differences(
     old: Sequence[Fingerprint], new: Sequence[Fingerprint], accepted: Collection[str] = ()
 ) -> tuple[Setting, ...]:
-    """Compare the sides of an upgrade; where boots of a side have several values, each is shown with their number.
-
-    `old`, `new`: fingerprints of each side's boots; neither is empty. `accepted`: globs on the `group, name` of
-    settings that may differ.
-    """
+    """Compare the sides of an upgrade; where boots of a side have several values, each is shown with their number."""
     sides = _Sides([_flat(one) for one in old], [_flat(one) for one in new])
     order = {key: (upgrade_rules.RULES.index(upgrade_rules.rule(key)), key) for key in sides.keys}
     return tuple(found for key in sorted(order, key=order.__getitem__) for found in _difference(key, sides, accepted))

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from levelfield.errors import LevelfieldError
 from levelfield.paths import images_root
-from levelfield.safety.untrusted import convert
+from levelfield.untrusted import convert
 
 _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 

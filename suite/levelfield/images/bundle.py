@@ -18,6 +18,7 @@ from typing import IO, cast
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
 from levelfield.images import architectures, base, catalogue, debian, engine, loading, registries, sbom, wheels
 from levelfield.images.layer import add_file
@@ -26,7 +27,6 @@ from levelfield.paths import cache_folder, disk_space, images_root, temporary_fo
 from levelfield.record.bases import BaseLock
 from levelfield.record.references import Reference
 from levelfield.record.schema import Image
-from levelfield.safety import untrusted
 from levelfield.version import __version__
 
 FORMAT = "levelfield-bundle-1"

@@ -20,7 +20,7 @@ from levelfield.images.wheels import Progress, check, silent
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, cache_path, file_lock, images_root
 from levelfield.record.bases import BaseLock, Package
-from levelfield.safety.untrusted import convert
+from levelfield.untrusted import convert
 
 RELEASE = "bookworm"
 """The release that most bases are made of."""

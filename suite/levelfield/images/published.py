@@ -20,6 +20,7 @@ import msgspec
 from docker.errors import APIError
 from docker.models.images import Image
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
 from levelfield.images import base, engine, registries
 from levelfield.images.build import Recipe, recipe
@@ -27,7 +28,6 @@ from levelfield.images.catalogue import Lock, split_stem, stem
 from levelfield.images.sbom import restricted
 from levelfield.images.wheels import Progress, silent
 from levelfield.record.references import Reference
-from levelfield.safety import untrusted
 
 NAME = "images.json"
 FORMAT: Literal["levelfield-images-1"] = "levelfield-images-1"

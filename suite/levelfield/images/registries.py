@@ -17,7 +17,7 @@ from docker.errors import DockerException
 from levelfield.errors import LevelfieldError
 from levelfield.images.architectures import current
 from levelfield.paths import images_root
-from levelfield.safety.untrusted import convert
+from levelfield.untrusted import convert
 
 GLIBC_MINOR = 36
 """Of glibc 2.36 in Debian bookworm, the oldest release of the bases."""

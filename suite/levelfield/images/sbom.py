@@ -19,7 +19,6 @@ Intel oneMKL licence FAQ, https://www.intel.com/content/www/us/en/developer/arti
 
 import datetime as dt
 import hashlib
-import itertools
 import re
 import uuid
 from collections.abc import Iterable, Mapping
@@ -207,20 +206,6 @@ def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
         if recorded and listed.get(name) != recorded.get(name)
     ]
     return tuple(found)
-
-
-def first_difference(content: bytes, made: bytes) -> tuple[str, ...]:
-    """Return the first line in which a bill differs from the one that this checkout makes.
-
-    Returns both lines, each with its number, shortened; empty where the bills are identical.
-    """
-    for number, (given, own) in enumerate(itertools.zip_longest(content.splitlines(), made.splitlines()), start=1):
-        if given != own:
-            return tuple(
-                f"line {number} {verb} {(line or b'').decode(errors='replace').strip()[:120] or 'nothing'}"
-                for verb, line in (("says", given), ("should say", own))
-            )
-    return ()
 
 
 _RESTRICTED = re.compile(

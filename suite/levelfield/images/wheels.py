@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.images import programs, registries
 from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.paths import cache_folder, cache_path, disk_space, temporary_folder
-from levelfield.safety import untrusted
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with one short line whenever a step begins."""

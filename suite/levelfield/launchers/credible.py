@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.record import bounds
-from levelfield.record.measured import AllReduce, MachineProbe, Window
+from levelfield.record.measured import MachineProbe, Window
 from levelfield.worker.messages import (
     Converged,
     Driven,
@@ -72,7 +71,7 @@ def _amounts(reply: Reply) -> dict[str, int]:
     if isinstance(reply, Verified):
         reply = msgspec.structs.replace(reply, output=b"", outputs=())
     elif not isinstance(
-        reply, Loaded | Measured | MachineProbe | Polled | Driven | Trained | Converged | Probed | AllReduce | Failed
+        reply, Loaded | Measured | MachineProbe | Polled | Driven | Trained | Converged | Probed | Failed
     ):
         return {}
     content = msgspec.json.encode(reply)
@@ -129,8 +128,6 @@ def _times(reply: Reply, most_ns: float) -> str:
             return _longer("a test", reply.elapsed_ns, most_ns)
         case Converged():
             return _training(reply, most_ns)
-        case Profiled() if len(reply.trace) > MAX_TRACE_BYTES:
-            return "a timeline without end"
         case Profiled():
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
         case RooflineMeasured():

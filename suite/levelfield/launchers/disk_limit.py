@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from levelfield import untrusted
 from levelfield.machine import owner
-from levelfield.safety import untrusted
 
 LIMIT_BYTES = 16 << 30
 """Most that one launch may add to its folders; the compile caches of all our models take less than 1 GiB."""

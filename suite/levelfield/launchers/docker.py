@@ -14,7 +14,7 @@ import docker.errors
 import requests.exceptions
 from docker.types import LogConfig, Mount
 
-from levelfield.backends import registry
+from levelfield import untrusted
 from levelfield.backends.parallel import LOOPBACK
 from levelfield.images.base import Source
 from levelfield.images.build import build
@@ -38,7 +38,6 @@ from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine import owner
 from levelfield.machine.engine import ENGINE_ERRORS, refused
 from levelfield.record.schema import Image
-from levelfield.safety import untrusted
 
 LABEL = "levelfield.supervisor"
 """Label of every worker's container and volume, and of no image (containers inherit those): its supervisor
@@ -239,7 +238,7 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
     if not spec.gpu:
         return variables
-    return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache(CACHE if spec.cache else "")
+    return variables | DRIVER | cuda_cache(CACHE if spec.cache else "")
 
 
 def sees(client: docker.DockerClient, image: str) -> bool:

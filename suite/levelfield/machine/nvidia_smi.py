@@ -20,7 +20,7 @@ from xml.parsers import expat
 from levelfield.errors import LevelfieldError
 from levelfield.machine.reading import Facts
 from levelfield.record.schema import Absent
-from levelfield.safety.terminals import LARGEST, refused, tool_text
+from levelfield.terminals import LARGEST, refused, tool_text
 
 TOOL: Final = "nvidia-smi"
 LIMIT_S = 20

@@ -22,8 +22,10 @@ from levelfield.machine.findings import Finding, check, gibibytes, ok, warn
 from levelfield.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
 from levelfield.machine.signals import Signals, difference
 from levelfield.machine.system import timer_step_ns
-from levelfield.record.notices import FULL_RANDOMISATION
 from levelfield.record.schema import Absent, IdleWait, Noise
+
+FULL_RANDOMISATION = 2
+"""Of kernel.randomize_va_space: addresses of stack, mapped memory and heap are random; 1: not the heap's, 0: none."""
 
 _NOW_SECONDS = 1.0
 _BUSY_SHARE = 0.02

@@ -10,12 +10,12 @@ import hashlib
 import msgspec
 import numpy as np
 
+from levelfield import untrusted
 from levelfield.machine.fingerprint import SAME_MACHINE
 from levelfield.paths import cache_root, file_lock
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
 from levelfield.record.states import CALM_ARITHMETIC, LEAST_SHARE, knowledge
-from levelfield.safety import untrusted
 
 NAME = "machine-levels.json"
 MAX_BYTES = 1 << 20

@@ -17,9 +17,8 @@ from levelfield.plan.types import Selection, answers
 from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Arm, Block, Case, KVCache
 from levelfield.scenarios import ScenarioName, get, in_order
-from levelfield.zoo import models
+from levelfield.zoo import flops, models
 from levelfield.zoo import models as zoo
-from levelfield.zoo.operators import parts
 
 CONTROLLED = "resnet50"
 """Model whose latency block has the control, where it is in the plan."""
@@ -152,5 +151,5 @@ def beside(models: Sequence[str], scenarios: Sequence[str]) -> tuple[str, ...]:
     """Add the operators of the networks, where operators are asked for and none is named."""
     if not any(get(name).operators for name in scenarios) or set(models) & set(zoo.operators()):
         return tuple(models)
-    found = {each for name in models for each in parts.of(name, zoo.operators())}
+    found = {each for name in models for each in flops.operators_of(name, zoo.operators())}
     return (*models, *(name for name in zoo.operators() if name in found))

@@ -6,7 +6,6 @@ import msgspec
 
 from levelfield.backends import registry
 from levelfield.compatibility.gate import Choice, Gpu, Nvidia
-from levelfield.compatibility.table import within
 from levelfield.errors import LevelfieldError
 from levelfield.images import build, catalogue
 from levelfield.record import notices
@@ -167,26 +166,12 @@ def _fit(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> _Fit:
 
 
 def _choose(arm: Arm, request: DeviceRequest, here: Nvidia, gpu: Gpu) -> Choice:
-    why = "" if request.named else _not_for(arm, gpu)
-    if why:
-        return Choice(None, reason=why, fix="Use another GPU for it.")
-    doubts = tuple(filter(None, (_not_for(arm, gpu),)))  # who names it may try
     if not request.locked:
-        return Choice(CUDA, warnings=doubts)
+        return Choice(CUDA)
     requested = arm.variant if arm.variant != DEFAULT_VARIANT else request.variant
-    choice = build.choose(
+    return build.choose(
         arm.image, here, version=arm.version, requested=None if requested == AUTO else requested, gpu=gpu.index
     )
-    return msgspec.structs.replace(choice, warnings=(*doubts, *choice.warnings))
-
-
-def _not_for(arm: Arm, gpu: Gpu) -> str:
-    """Say why a backend does not run on a GPU that its CUDA has code for; empty where it does, or that is not known."""
-    ranges = registry.get(arm.backend).capabilities
-    if not ranges or gpu.capability is None or any(within(gpu.capability, *each) for each in ranges):
-        return ""
-    known = ", ".join(low if high else f"{low} and newer" for low, high in ranges)
-    return f"{arm.backend} runs on GPUs of compute capability {known}, and {gpu.title} is none of them."
 
 
 def _no_gpu(request: DeviceRequest, here: Nvidia) -> LevelfieldError:

@@ -27,9 +27,8 @@ from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, Image
 from levelfield.worker.messages import Export, Exported
 from levelfield.worker.sources import digest_of, files_in
-from levelfield.zoo import dataset, decoding, inputs, models, parity, reference, rounding, weights
+from levelfield.zoo import dataset, decoding, digits, inputs, models, parity, reference, rounding, weights
 from levelfield.zoo.decoding import Call
-from levelfield.zoo.digits import data as digits
 from levelfield.zoo.training import batches, trajectory
 from levelfield.zoo.training.trajectory import Trajectory
 from levelfield.zoo.weights import Arrays

@@ -14,10 +14,10 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record.files import JOURNAL
-from levelfield.safety import untrusted
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -121,10 +121,7 @@ def _holder(descriptor: int) -> str:
 
 
 def read_lines(content: bytes, decoder: msgspec.json.Decoder[E]) -> list[E | Lost]:
-    """Read the events of a file, with `Lost` for each line that cannot be read.
-
-    `content`: of the file; it is not trusted.
-    """
+    """Read the events of a file, with `Lost` for each line that cannot be read."""
     events: list[E | Lost] = []
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # behind the last newline is nothing, or torn
         try:

@@ -71,13 +71,7 @@ def sentence(reasons: Iterable[Reason]) -> str:
 
 
 def summarise(rounds: Iterable[Disturbed]) -> tuple[str, ...]:
-    """Return a clause for each signal, with the range of its values and in how many rounds it was.
-
-    Examples
-    --------
-    >>> summarise([(Reason("steal", 0.092),), (), (Reason("steal", 0.04), Reason("quota", 3))])
-    ('the hypervisor took 4.0–9.2% of the CPU time (2 rounds)', 'a CPU quota throttled processes 3 times')
-    """
+    """Return a clause for each signal, with the range of its values and in how many rounds it was."""
     values: dict[str, list[float]] = {}
     for reason in itertools.chain.from_iterable(rounds):
         values.setdefault(reason.signal, []).append(reason.value)

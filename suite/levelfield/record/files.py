@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
 from levelfield.record import page
 from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
-from levelfield.safety import untrusted
 
 MAX_VALUES = 50_000_000
 """Most values that a record may have: each takes some forty bytes of memory once it is read."""
@@ -176,10 +176,7 @@ def decode(content: bytes, name: str) -> Run:
 
 
 def _refuse_numbers(run: Run, name: str) -> None:
-    """Refuse infinite numbers, to which `1e999` decodes, and integers of more than 64 bits.
-
-    By the schema all values of an array have one type, so the first value decides whether to check the others.
-    """
+    """Refuse infinite numbers, to which `1e999` decodes, and integers of more than 64 bits."""
     stack: list[Any] = [run]
     while stack:
         item = stack.pop()

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.record import notices
 from levelfield.record.append_only import AppendOnly, Lost, read_lines
@@ -30,7 +31,6 @@ from levelfield.record.schema import (
     Turn,
     Warning_,
 )
-from levelfield.safety import untrusted
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):

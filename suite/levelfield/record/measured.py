@@ -110,17 +110,6 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the test images classified correctly."""
 
 
-class AllReduce(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="all-reduce"):
-    """Sums of a vector over all processes of a training, by the engine that averages its gradients, after its rounds.
-
-    The vector is as long as all gradients together. A training may send them in parts, while it still computes others.
-    """
-
-    vector_bytes: int
-    samples_ns: Integers
-    """Each from the leading process's call until the sum was complete in it."""
-
-
 class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="machine-probe"):
     """How long fixed work took on all CPUs of the run at once, nanoseconds (`worker.machine_probe`)."""
 

@@ -20,8 +20,6 @@ CANARY_LIMIT = 0.10
 """Drift of the canary from which the machine is said to have changed during a run, where noise does not explain it."""
 MOST_DIFFERENCES = 5
 """Changed facts of the machine that are named."""
-CLOCK_LIMIT = 0.01
-"""A clock's step may be this share of the median it measures."""
 IDLE_LIMIT = 0.05
 """Share of one core's time that workers may use when it is not their turn."""
 PRECISION_NOT_REACHED = "precision-not-reached"
@@ -31,8 +29,6 @@ NOT_DECIDED = "not-decided"
 MKL, _INTEL = "MKL", "GenuineIntel"
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to other machines over a whole run."""
-FULL_RANDOMISATION = 2
-"""Of kernel.randomize_va_space: addresses of stack, mapped memory and heap are random; 1: not the heap's, 0: none."""
 
 P = ParamSpec("P")
 
@@ -142,21 +138,7 @@ def of_machine(machine: Fingerprint) -> tuple[Warning_, ...]:
         found.append(governor_not_performance(governor))
     if machine.get("memory", {}).get("transparent huge pages") == "always":
         found.append(huge_pages_always())
-    randomised = machine.get("kernel", {}).get("address randomisation", FULL_RANDOMISATION)
-    if not isinstance(randomised, Absent) and randomised != FULL_RANDOMISATION:
-        found.append(addresses_not_randomised(randomised))
     return tuple(found)
-
-
-@_notice(
-    "address-randomisation",
-    f"sysctl kernel.randomize_va_space={FULL_RANDOMISATION} (as root), for the time of the run.",
-)
-def addresses_not_randomised(setting: Fact) -> str:
-    return (
-        f"The kernel's address-space randomisation is {setting} and not {FULL_RANDOMISATION}: launches of the same "
-        "program have the same memory layout, or nearly so, and intervals do not hold what another layout would change."
-    )
 
 
 @_notice("governor", "Set it for the time of the run: cpupower frequency-set -g performance (as root).")
@@ -177,8 +159,6 @@ def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch, setting: str) ->
 
     MKL chooses its kernels by the processor's vendor as well as by its instruction set ("Notices and Disclaimers" of
     Intel's product documentation: not optimized to the same degree for other microprocessors).
-
-    `setting`: the backend's setting by which another library computes the products, `key=value`; empty: there is none.
     """
     vendor = machine.get("cpu", {}).get("vendor")
     used = launch.computed.kernels if launch.computed else {}
@@ -221,10 +201,7 @@ def injected(arms: Iterable[str]) -> str:
 
 
 def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warning_:
-    """Cases are not ranked, because none of their arms has enough launches.
-
-    `cases`: ids of the cases; at least one.
-    """
+    """Cases are not ranked, because none of their arms has enough launches."""
     of_one = cases[0] if len(cases) == 1 else ""
     several = "" if of_one else f" {len(cases)} cases are not ranked, such as {cases[0]}."
     return Warning_(
@@ -251,10 +228,7 @@ def budget_spent(budget_seconds: float, generations_left: int) -> str:
     "Give a larger --budget, or a quieter machine; differences smaller than that cannot be told here.",
 )
 def precision_not_reached(reached: float, requested: float) -> str:
-    """A case ended before its intervals were as narrow as requested.
-
-    `reached`, `requested`: half width of the widest interval and the requested one, as shares (0.01 is 1 %).
-    """
+    """A case ended before its intervals were as narrow as requested."""
     return f"The widest interval is ± {reached:.1%}, wider than the ± {requested:.1%} that were asked for."
 
 
@@ -368,28 +342,10 @@ def never_still(arm: str, windows: int, total: int) -> Warning_:
 
 @_notice_about("slow-start", "Take more windows of each launch (--profile full), which shows where it settles.")
 def slow_start(excess: float) -> str:
-    """Launches began slowly, in too few windows to show where they reach a steady speed.
-
-    `excess`: by how much longer the first windows took than the last, as a share (0.1 is 10 %).
-    """
+    """Launches began slowly, in too few windows to show where they reach a steady speed."""
     return (
         f"Its launches began slowly: their first windows took {excess:.0%} longer than their last ones. The slow "
         "ones are left out, and nothing shows that those left are settled: its times may still be too long."
-    )
-
-
-@_notice_about(
-    "coarse-clock",
-    "Take a larger batch. Where the clock source is not `tsc`, the kernel may have rejected it: see `dmesg`.",
-)
-def coarse_clock(step_ns: float, median_ns: float) -> str:
-    """The clock's step is more than `CLOCK_LIMIT` of the median call.
-
-    `step_ns`, `median_ns`: the clock's step and the median call, nanoseconds.
-    """
-    return (
-        f"The clock steps by {step_ns:.0f} ns, {step_ns / median_ns:.1%} of the median call: single calls cannot "
-        "be told apart finely here."
     )
 
 
@@ -408,13 +364,6 @@ def machine_moved(drift: float) -> str:
 @_notice("throttled", "Cool it, or set a lower fixed frequency that it can hold.")
 def throttled(times: int) -> str:
     return f"The processor lowered its clock {times} times because it was too hot or drew too much power."
-
-
-@_notice(
-    "machine-not-probed", "Intervals may be wider than they need to be; `levelfield doctor --measure` tries the probe."
-)
-def machine_not_probed(windows: int, total: int, reason: str) -> str:
-    return f"The machine was not probed around {windows} of {total} windows: {reason}."
 
 
 @_notice_about(
@@ -437,10 +386,7 @@ def ranks_differ_by_state(best: str, arms: Sequence[str]) -> str:
     "Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike.",
 )
 def gpu_throttled(windows: int, total: int, reasons: Sequence[str]) -> str:
-    """The GPU's clock was reduced while a case was measured.
-
-    `reasons`: why, as NVML names it; at least one.
-    """
+    """The GPU's clock was reduced while a case was measured."""
     return f"The GPU's clock was held down in {windows} of {total} windows: {', '.join(reasons)}."
 
 
@@ -490,12 +436,7 @@ _XID = {
 def gpu_memory_divided(
     groups: Sequence[Sequence[str]], needed_bytes: int, free_bytes: int | Absent, out: Sequence[str]
 ) -> str:
-    """The GPU's memory is not enough for all arms of a case at once.
-
-    `needed_bytes`: estimate of what all arms need together, in bytes. `free_bytes`: free memory of the GPU, in bytes;
-    absent where it is not known. `out`: ids of arms that ran out of memory beside others; empty: the estimate alone led
-    to the groups.
-    """
+    """The GPU's memory is not enough for all arms of a case at once."""
     free = "an unknown part" if isinstance(free_bytes, Absent) else f"{free_bytes / 2**30:.1f} GiB"
     why = (
         f"{' and '.join(out)} ran out of the GPU's memory beside others"
@@ -509,10 +450,7 @@ def gpu_memory_divided(
 
 @_notice_about("gpu-memory-short", "Free the GPU (nvidia-smi lists who holds its memory), or take a smaller batch.")
 def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
-    """By estimate an arm does not fit on the GPU even alone; it is tried all the same.
-
-    `needed_bytes`, `room_bytes`: estimate of what the arm needs, and what the GPU has for it, in bytes.
-    """
+    """By estimate an arm does not fit on the GPU even alone; it is tried all the same."""
     return (
         f"It may need about {needed_bytes / 2**30:.1f} GiB of the GPU's memory, and {room_bytes / 2**30:.1f} GiB "
         "can be had: it was tried alone."
@@ -547,10 +485,7 @@ def gpu_one_process() -> str:
     "Compare cases of the CPU only, or see `levelfield doctor` on the machine that has none.",
 )
 def driver_on_one_side(before: str | None, after: str | None) -> str:
-    """Only one side of a comparison had an NVIDIA driver.
-
-    `before`, `after`: version of the driver on each side; None where none answered. Exactly one is None.
-    """
+    """Only one side of a comparison had an NVIDIA driver."""
     what = f"The driver {before} is gone" if after is None else f"There is a driver now, {after}"
     return f"{what}: one side of the comparison has no NVIDIA driver that answers."
 
@@ -561,19 +496,13 @@ def driver_older(before: str, after: str) -> str:
 
 
 def cuda_misfit(about: str, message: str, remedy: str) -> Warning_:
-    """An image's CUDA release is not made for the driver or the GPU it ran on.
-
-    `remedy`: what to do; empty: a general remedy is given.
-    """
+    """An image's CUDA release is not made for the driver or the GPU it ran on."""
     general = "Take a driver that the release was made for, or a variant that fits (`levelfield doctor`)."
     return Warning_("cuda-misfit", message, remedy or general, about)
 
 
 def gpu_not_used(message: str, remedy: str) -> Warning_:
-    """There is a GPU, and nothing can run on it.
-
-    `remedy`: what to do; empty: `levelfield doctor` is named.
-    """
+    """There is a GPU, and nothing can run on it."""
     return Warning_(
         code="gpu-not-used",
         message=f"This machine's GPU is not used, and everything runs on its CPU: {message}",

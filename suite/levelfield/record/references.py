@@ -39,17 +39,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 def suffix(variant: str, version: str | None) -> str:
-    """Return version and variant as they are written behind a name; empty for the current lock on the CPU.
-
-    `version`: name of the lock: a version of the framework, a Python or both; None for the current lock.
-
-    Examples
-    --------
-    >>> suffix("cpu", "1.30.0"), suffix("cu13", None), suffix("cu13", "2.12.0"), suffix("cpu", None)
-    ('@1.30.0', '@cu13', '@2.12.0+cu13', '')
-    >>> suffix("cpu", "py3.13"), suffix("cu13", "0.10.2-py3.13")
-    ('+python=3.13', '@0.10.2+cu13+python=3.13')
-    """
+    """Return version and variant as they are written behind a name; empty for the current lock on the CPU."""
     of_framework, python = split_python(version)
     parts = [part for part in (of_framework, variant if variant != DEFAULT_VARIANT else None) if part]
     behind = f"+{PYTHON_SETTING}={python}" if python else ""
@@ -57,41 +47,18 @@ def suffix(variant: str, version: str | None) -> str:
 
 
 def with_python(version: str | None, python: str | None) -> str | None:
-    """Return the name of the lock of a version of the framework and a Python; the inverse of `split_python`.
-
-    `version`: version of the framework; None: that of the current lock. `python`: minor version of Python, such as
-    `3.13`; None: that of the current lock.
-
-    Examples
-    --------
-    >>> with_python("0.10.2", "3.13"), with_python(None, "3.13"), with_python("0.10.2", None), with_python(None, None)
-    ('0.10.2-py3.13', 'py3.13', '0.10.2', None)
-    """
+    """Return the name of the lock of a version of the framework and a Python; the inverse of `split_python`."""
     return "-".join(part for part in (version, f"py{python}" if python else None) if part) or None
 
 
 def split_python(version: str | None) -> tuple[str | None, str | None]:
-    """Return the version of the framework and the Python that the name of a lock holds, None for what it does not hold.
-
-    `version`: name of a lock, such as `0.10.2-py3.13`; None: the current one.
-
-    Examples
-    --------
-    >>> split_python("0.10.2-py3.13"), split_python("py3.13"), split_python("0.10.2")
-    (('0.10.2', '3.13'), (None, '3.13'), ('0.10.2', None))
-    """
+    """Return the version of the framework and the Python that the name of a lock holds; None: it holds none."""
     found = _OF_PYTHON.fullmatch(version or "")
     return (found["version"], found["python"]) if found else (version, None)
 
 
 def is_cuda_build(variant: str, version: str | None) -> bool:
-    """Return whether the name of a lock is that of a CUDA build for the CPU.
-
-    Examples
-    --------
-    >>> is_cuda_build("cpu", "2.14.1-cuda-py3.13"), is_cuda_build("cpu", "2.14.1"), is_cuda_build("cu13", None)
-    (True, False, False)
-    """
+    """Return whether the name of a lock is that of a CUDA build for the CPU."""
     return variant == DEFAULT_VARIANT and (split_python(version)[0] or "").endswith(CUDA_BUILD)
 
 
@@ -100,15 +67,6 @@ def parse(text: str) -> Reference:
 
     Raises LevelfieldError: the part behind the `@` is neither a version nor a variant, or that behind `+python=` is no
     Python.
-
-    Examples
-    --------
-    >>> parse("onnxruntime@1.30.0")
-    Reference(name='onnxruntime', version='1.30.0', variant='cpu')
-    >>> parse("torch@cu13")
-    Reference(name='torch', version=None, variant='cu13')
-    >>> parse("jax+python=3.13")
-    Reference(name='jax', version='py3.13', variant='cpu')
     """
     if spelled := _SPELLED_PYTHON.fullmatch(text):
         if not _OF_PYTHON.fullmatch(f"py{spelled['python']}"):

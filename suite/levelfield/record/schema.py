@@ -16,7 +16,6 @@ from levelfield.record.disturbance import Disturbed, Reason, Watched
 from levelfield.record.measured import (
     INT_LIMIT,
     Absent,
-    AllReduce,
     Computed,
     Evaluation,
     Integers,
@@ -32,7 +31,7 @@ from levelfield.record.measured import (
 from levelfield.scenarios import Scenario, ScenarioName
 
 __all__ = [
-    "INT_LIMIT", "Absent", "AllReduce", "Computed", "Evaluation", "Integers", "Library", "MachineProbe", "Memory",
+    "INT_LIMIT", "Absent", "Computed", "Evaluation", "Integers", "Library", "MachineProbe", "Memory",
     "Reason", "Startup", "Window", "Work",
 ]  # fmt: skip
 
@@ -213,10 +212,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def elsewhere(launcher: str, of_run: str) -> str:
-    """Return the launcher of an arm or image where it is not the run's own; else an empty string.
-
-    `launcher`: of the arm or image; empty: the run's own.
-    """
+    """Return the launcher of an arm or image where it is not the run's own; else an empty string."""
     return launcher if launcher != of_run else ""
 
 
@@ -428,8 +424,8 @@ class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: nothing was trained to a target."""
     loadgen: LoadGenLaunch | None = None
     """None: LoadGen did not drive it."""
-    all_reduce: AllReduce | Absent | None = None
-    """None: it trained in one process."""
+    all_reduce: None = None
+    """Nothing; published records have the field."""
     failure: Failure | None = None
 
 
@@ -673,17 +669,6 @@ class OwnWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Fields of the configuration that say how the network computes."""
 
 
-class OwnImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of records of earlier versions: a user's own images, or texts, which were trained on to a target."""
-
-    sha256: str
-    classes: int = 0
-    trained: int = 0
-    tested: int = 0
-    reason: str = ""
-    task: str = ""
-
-
 MetricName: TypeAlias = Literal[
     "top-1",
     "top-5",
@@ -801,7 +786,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The user's own file that was measured; None: this tool's models were."""
     own_weights: tuple[OwnWeights, ...] = ()
     """Weights of the user's own that were measured."""
-    own_images: OwnImages | None = None
+    own_images: None = None
     """Of records of earlier versions: what the scenario `convergence` trained on; None: the digits."""
     target: float | None = None
     """Target accuracy that was requested for the scenario `convergence`; None: those of the networks."""
@@ -925,3 +910,8 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """On which answers were judged."""
     accuracies: tuple[Accuracy, ...] = ()
     """In the order in which arms answered."""
+
+    @property
+    def of_float64(self) -> bool:
+        """Whether a user's own network was compared with its own answer in float64."""
+        return any("float64" in artifact.made_by for artifact in self.artifacts)

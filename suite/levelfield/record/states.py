@@ -67,10 +67,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def levels(probes: Sequence[MachineProbe], kept: MachineProbe | None = None) -> MachineLevels | None:
-    """Return the low modes of these probes; None where they are too few to show one.
-
-    `kept`: low modes that earlier runs on the same machine had seen beside another mode; None: nothing is known.
-    """
+    """Return the low modes of these probes; None where they are too few to show one."""
     if len(probes) < (FEWEST_PROBES if kept is None else 1):
         return None
     times = np.array([(each.arithmetic_ns, each.memory_ns, each.pages_ns) for each in probes], dtype=np.float64)

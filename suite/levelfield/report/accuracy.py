@@ -1,11 +1,10 @@
 """Tables of answers to data sets, for page and terminal: accuracy beside speed, disagreements, what was lost."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.accuracy import Judgement, Loss, Row, Score, Split
-from levelfield.analysis.types import TimedBlock
 from levelfield.record.schema import DataSet, Run
 from levelfield.report import names, sentences, units
 from levelfield.report.tables import Cell, Column, Table, make
@@ -19,7 +18,7 @@ _KINDS = {"imagenet": ("picture", "pictures"), "squad": ("question", "questions"
 
 def tables(run: Run, analysis: Analysis) -> tuple[Table, ...]:
     """Return a table for each data set and device, and one of what lower precisions lose; none without a data set."""
-    return tuple(table for found in analysis.judgements for table in _tables(run, analysis, found))
+    return tuple(table for found in analysis.judgements for table in _tables(run, found))
 
 
 def lead(run: Run) -> str:
@@ -43,7 +42,7 @@ def _seeded(run: Run) -> bool:
     return any(each.model not in own for each in run.data_sets)
 
 
-def _tables(run: Run, analysis: Analysis, found: Judgement) -> Iterator[Table]:
+def _tables(run: Run, found: Judgement) -> Iterator[Table]:
     known = found.data_set
     backends = {arm.id: arm.backend for block in run.blocks for arm in block.arms}
     several = len({row.arm for row in found.rows}) > 1 and any(row.others is not None for row in found.rows)
@@ -57,9 +56,6 @@ def _tables(run: Run, analysis: Analysis, found: Judgement) -> Iterator[Table]:
     def score(number: int, metric: str) -> Column[Row]:
         return Column(sentences.capitalised(metric), lambda row: _score(row.scores[number]) if row.scores else None)
 
-    def speed(heading: str, blocks: Sequence[TimedBlock]) -> Column[Row]:
-        return Column(sentences.capitalised(heading), lambda row: _speed(row, blocks))
-
     who: tuple[Column[Any], ...] = (
         Column("Arm", named, numeric=False),
         Column("Precision", lambda row: row.precision, numeric=False),
@@ -68,7 +64,6 @@ def _tables(run: Run, analysis: Analysis, found: Judgement) -> Iterator[Table]:
         *who,
         *(score(number, metric) for number, metric in enumerate(known.metrics)),
         *([Column("Other answers", lambda row: row.others)] if several else []),
-        *(speed(heading, blocks) for heading, blocks in _speeds(analysis, found).items()),
     )
     title, notes = _title(known, found.device), tuple(_notes(found))
     of_losses = () if found.losses else notes
@@ -86,27 +81,6 @@ def _title(known: DataSet, device: str) -> str:
 
 def _kind(known: DataSet) -> tuple[str, str]:
     return _KINDS.get(known.task, ("row", "rows"))
-
-
-def _speeds(analysis: Analysis, found: Judgement) -> dict[str, list[TimedBlock]]:
-    """Return what was timed of the network: a column for each scenario, batch and number of threads, by its heading."""
-    timed: dict[str, list[TimedBlock]] = {}
-    for block in analysis.timed:
-        case = block.case
-        if case.model == found.data_set.model and case.device == found.device and case.definition.serves:
-            unit = f", {case.rate_unit}" if case.per_item else ""
-            heading = f"{names.scenario_title(case)}{names.batch(case)}, {units.plural(case.threads, 'thread')}{unit}"
-            timed.setdefault(heading, []).append(block)
-    return timed
-
-
-def _speed(row: Row, blocks: Sequence[TimedBlock]) -> str:
-    """Return what an arm's calls took, or how many items it answered a second, in the precision of a row."""
-    for block in blocks:
-        if block.case.precision == row.precision:
-            timed = next((each for each in block.rows if each.arm == row.arm), None)
-            return sentences.cost(timed, block.case) if timed is not None else units.NO_VALUE
-    return units.NO_VALUE
 
 
 def _score(score: Score) -> Cell | None:

@@ -1,13 +1,116 @@
-"""Charts on one value axis: positions in percent of the width, which the templates draw as SVG."""
+"""Value axes, and charts on one of them: positions in percent of the width, which the templates draw as SVG."""
 
-from collections.abc import Callable, Iterable
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
+import numpy as np
 
 from levelfield.analysis.types import ArmRow, Canary, ColdBlock, Estimate, MemoryBlock, RankedRow, TimedBlock
-from levelfield.report import axes, units
-from levelfield.report.axes import Axis, Tick
+from levelfield.report import units
+
+LOG_FROM = 3.0
+"""Ratio of largest to smallest from which an axis is logarithmic."""
+
+BROKEN_FROM = 3.0
+"""Ratio of a bar to the median bar from which it is cut."""
+
+
+class Tick(msgspec.Struct, frozen=True):
+    label: str
+    at: float
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """A value axis; positions are percents from its left end."""
+
+    low: float
+    high: float
+    factor: float
+    """How many of the base unit the axis's unit holds."""
+    log: bool
+    ticks: tuple[Tick, ...]
+    label: str
+    better: str
+    """`lower is better` or `higher is better`."""
+
+    def at(self, value: float) -> float:
+        """Return the position of a value, kept within the axis."""
+        if self.log:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+
+def make_axis(values: Sequence[float], factor: float, label: str, better: str, *, zero: bool = False) -> Axis:
+    """Choose range, scale and ticks so that every value lies inside, with a small margin.
+
+    `values`: what must fit, in the base unit. `factor`: how many of the base unit the axis's unit holds. `zero`:
+    whether the axis begins at zero (bars must). `label`: title of the axis, with its unit.
+    """
+    low, high = min(values), max(values)
+    log = not zero and low > 0 and high / low > LOG_FROM
+    if zero:
+        low, high = 0.0, (high or 1.0) * 1.03
+    elif log:
+        air = (high / low) ** 0.05
+        low, high = low / air, high * air
+    else:
+        air = max((high - low) * 0.06, high * 0.01)
+        low, high = max(low - air, 0.0), high + air
+    positions = _log_ticks(low / factor, high / factor) if log else _linear_ticks(low / factor, high / factor)
+    bare = Axis(low=low, high=high, factor=factor, log=log, ticks=(), label=label, better=better)
+    ticks = tuple(Tick(label=_tick_label(value), at=bare.at(value * factor)) for value in positions)
+    return msgspec.structs.replace(bare, ticks=ticks)
+
+
+def unbroken(lengths: Sequence[float]) -> list[float]:
+    """Return the lengths of bars that an axis has room for; one that is far longer than most of them is cut."""
+    longest = BROKEN_FROM * statistics.median(lengths)
+    return [each for each in lengths if each <= longest]
+
+
+def _linear_ticks(low: float, high: float, count: int = 5) -> list[float]:
+    raw = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * nice for nice in (1, 2, 2.5, 5, 10) if power * nice >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for nice in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [digit * 10.0**decade for decade in decades for digit in nice if low <= digit * 10.0**decade <= high]
+        if len(ticks) <= 7:
+            return ticks
+    return ticks[:: math.ceil(len(ticks) / 7)]
+
+
+def _tick_label(value: float) -> str:
+    return "0" if value == 0 else f"{value:,.10g}".replace(",", units.GROUP_SPACE)
+
+
+ENDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 9.0, 19.0, 49.0)
+"""Relative differences at which an axis may end: 5 % to 50 times as much."""
+INSIDE = 0.75
+"""Share of the values that must not be cut."""
+_NEAR = 1.5
+"""Where the farthest value is no farther than so many times the end, the axis holds all values."""
+
+
+def reach(differences: Sequence[float]) -> float:
+    """Return the relative difference at which an axis ends, which most of the values stay below."""
+    found = [each for each in differences if each > 0]
+    if not found:
+        return ENDS[0]
+    wanted = float(np.quantile(found, INSIDE))
+    end = next((each for each in ENDS if each >= wanted), ENDS[-1])
+    farthest = max(found)
+    return farthest if end < farthest <= _NEAR * end else end
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -78,30 +181,38 @@ class Course(msgspec.Struct, frozen=True):
 
 def timed(block: TimedBlock) -> Chart | None:
     """Return a chart of every arm that has numbers, on one axis; None where none has."""
-    throughput = block.case.per_item
+    case = block.case
     results = [
-        (row, row.compared(block.case), row.launch_items_per_second if throughput else row.launch_medians_ns)
+        (row, row.compared(case), row.launch_items_per_second if case.per_item else row.launch_medians_ns)
         for row in block.rows
     ]
-    values = plotted_values(results)
-    if not values:
-        return None
-    if throughput:
-        scale = units.scale_count(max(values))
-        axis = axes.make(values, scale.factor, f"{scale.unit} {block.case.rate_unit}".strip(), "higher is better")
-    else:
-        scale = units.scale_ns(min(values))
-        axis = axes.make(values, scale.factor, f"{scale.unit} a call", "lower is better")
     results.sort(key=lambda result: result[1] is None)
-    return interval_chart(results, axis, _rate if throughput else units.time)
+    return of_rates(results, case.rate_unit, "/s") if case.per_item else of_times(results, " a call")
 
 
 Result: TypeAlias = tuple[RankedRow, Estimate | None, tuple[float, ...]]
 """An arm's row, its estimate, and the values of its launches."""
 
 
-def plotted_values(results: Iterable[Result]) -> list[float]:
-    """Return all that a chart of intervals must have room for; arms without an estimate are left out."""
+def of_rates(results: Sequence[Result], unit: str, written: str) -> Chart | None:
+    """Return a chart of rates in a unit, which is `written` behind each; None where there is none."""
+    if not (values := _plotted(results)):
+        return None
+    scale = units.scale_count(max(values))
+    axis = make_axis(values, scale.factor, f"{scale.unit} {unit}".strip(), "higher is better")
+    return _interval_chart(results, axis, lambda rate: f"{units.rate(rate)}{written}")
+
+
+def of_times(results: Sequence[Result], what: str = "") -> Chart | None:
+    """Return a chart of times (`what`: of what they are); None where there is none."""
+    if not (values := _plotted(results)):
+        return None
+    scale = units.scale_ns(min(values))
+    axis = make_axis(values, scale.factor, f"{scale.unit}{what}", "lower is better")
+    return _interval_chart(results, axis, units.time)
+
+
+def _plotted(results: Iterable[Result]) -> list[float]:
     return [
         value
         for _, estimate, launches in results
@@ -111,11 +222,8 @@ def plotted_values(results: Iterable[Result]) -> list[float]:
     ]
 
 
-def interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float], str]) -> Chart:
-    """Draw estimates with their intervals and launches, arm by arm.
-
-    `write`: writes a value with its unit.
-    """
+def _interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float], str]) -> Chart:
+    """Draw estimates with their intervals and launches, arm by arm."""
 
     def mark(row: RankedRow, estimate: Estimate | None, launches: tuple[float, ...]) -> Mark:
         if estimate is None:
@@ -130,10 +238,6 @@ def _bounds(axis: Axis, *bounds: float | None) -> list[float | None]:
     return [None if bound is None else axis.at(bound) for bound in bounds]
 
 
-def _rate(items_per_second: float) -> str:
-    return f"{units.rate(items_per_second)}/s"
-
-
 PHASES = ("start", "import", "load and compile", "first call")
 
 
@@ -143,7 +247,7 @@ def cold(block: ColdBlock) -> Chart | None:
     if not totals:
         return None
     scale = units.scale_ns(max(totals))
-    axis = axes.make([0.0, *axes.unbroken(totals)], scale.factor, scale.unit, "lower is better", zero=True)
+    axis = make_axis([0.0, *unbroken(totals)], scale.factor, scale.unit, "lower is better", zero=True)
     bars = []
     for row in block.rows:
         if row.total_ns is None:
@@ -165,7 +269,7 @@ def memory(block: MemoryBlock) -> Chart | None:
     if not most:
         return None
     scale = units.scale_bytes(max(row.peak_bytes or 0.0 for row in block.rows))
-    axis = axes.make([0.0, *axes.unbroken(most)], scale.factor, scale.unit, "lower is better", zero=True)
+    axis = make_axis([0.0, *unbroken(most)], scale.factor, scale.unit, "lower is better", zero=True)
     bars = []
     for row in block.rows:
         if row.peak_bytes is not None:

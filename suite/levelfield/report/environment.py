@@ -249,10 +249,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[FactLine, ...]:
-    """Return the facts that distinguish two machines at first sight.
-
-    `gpu`: index of the GPU that was used; None: no GPU is listed.
-    """
+    """Return the facts that distinguish two machines at first sight; `gpu`: index of the one that was used, or None."""
     facts = [
         (group, f"device {gpu} name" if (group, name) == ("gpu", "name") else name, title)
         for group, name, title in _ESSENTIALS

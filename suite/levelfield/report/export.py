@@ -10,10 +10,8 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/ : names, units, escaping 
 """
 
 import csv
-import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,10 +19,9 @@ import msgspec
 
 from levelfield.analysis import Analysis, collect
 from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
-from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
 from levelfield.record.states import State, judge, levels_of
-from levelfield.report import columns
+from levelfield.report import results
 from levelfield.report.tables import Value
 from levelfield.statistics.windows import quantiles_absent
 
@@ -60,8 +57,8 @@ TABLES = tuple(_FIRST)
 
 
 def columns_of(table: str) -> tuple[str, ...]:
-    """Return the columns of a table, in order: to results those of `report/columns.py` are added."""
-    return tuple(dict.fromkeys((*_FIRST[table], *(columns.in_files() if table == "results" else ()))))
+    """Return the columns of a table, in order: to results those of `report/results.py` are added."""
+    return tuple(dict.fromkeys((*_FIRST[table], *(results.in_files() if table == "results" else ()))))
 
 
 def rows(table: str, run: Run, analysis: Analysis) -> Rows:
@@ -108,8 +105,8 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                     "calls": row.counts.calls,
                     "quantiles_absent": quantiles_absent(row.counts.calls) if row.call_ns is not None else "",
                 }
-            for column in columns.of_row(row):
-                derived |= column.plain(columns.Result(row, found))
+            for column in results.of_row(row):
+                derived |= column.plain(results.Result(row, found))
             yield _cells("results", row.parity, row, estimate, derived, _named(run, block.case, arms[row.arm]))
 
 
@@ -189,27 +186,10 @@ def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_BATCH = 50_000
-_TEXTS = frozenset(
-    {
-        "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
-        "unit", "started_launch", "failure", "best_is", "quantiles_absent",
-        "state", "windows_of",
-    }
-)  # fmt: skip
-_WHOLE = frozenset(
-    {"batch", "threads", "processes", "generation", "round", "turn", "calls", "call", "call_ns", "launches", "rank"}
-)
-_TRUE_OR_FALSE = frozenset({"cache_warm", "equal", "disturbed"})
 
 
 def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
-    """Write rows as CSV with a header.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe before it: names in a record are not trusted.
-
-    `rows`: values by column; a missing one is an empty cell, and one that `columns` lacks is left out.
-    """
+    """Write rows as CSV with a header; an apostrophe goes before what a spreadsheet would take for a formula."""
     writer = csv.writer(stream, lineterminator="\n")
     quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(columns)
@@ -226,43 +206,6 @@ def _plain(value: Value) -> Value:
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value
-
-
-def write_parquet(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
-    """Write rows as Parquet.
-
-    Raises LevelfieldError: pyarrow is not installed.
-    """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise LevelfieldError(
-            "Parquet files need pyarrow, which is not installed here.",
-            fix="Install it beside levelfield (pip install 'levelfield[parquet]'), or write CSV with --csv.",
-        ) from error
-    schema: Any = pa.schema([(name, _type(name, pa)) for name in columns])
-    rest = iter(rows)
-    count = 0
-    with parquet.ParquetWriter(path, schema) as writer:
-        while batch := list(itertools.islice(rest, _BATCH)):
-            whole = [{name: _typed(name, row.get(name)) for name in columns} for row in batch]
-            writer.write_table(pa.Table.from_pylist(whole, schema=schema))
-            count += len(batch)
-    return count
-
-
-def _type(name: str, pa: Any) -> Any:  # noqa: ANN401  (pyarrow's types)
-    if name in _TEXTS:
-        return pa.string()
-    if name in _TRUE_OR_FALSE:
-        return pa.bool_()
-    return pa.int64() if name in _WHOLE else pa.float64()
-
-
-def _typed(name: str, value: Value) -> Value:
-    known = name in _TEXTS or name in _TRUE_OR_FALSE or name in _WHOLE
-    return float(value) if value is not None and not known and not isinstance(value, str) else value
 
 
 _LABELS = ("run", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "version")

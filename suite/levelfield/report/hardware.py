@@ -1,4 +1,4 @@
-"""Tables of the machine at work: GPU, energy, sums over processes, and what the run's time went into."""
+"""Tables of the machine at work: GPU, energy, and what the run's time went into."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 from levelfield.analysis import Analysis
 from levelfield.analysis.hardware import DeviceBlock, DeviceRow, EnergyBlock, EnergyRow
 from levelfield.analysis.money import CostBlock, CostRow
-from levelfield.analysis.scaling import AllReduceBlock, AllReduceRow
 from levelfield.analysis.time_spent import Part, TimeSpent, largest
 from levelfield.record.schema import Absent, Run
 from levelfield.report import names, sentences, tables, units
-from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.sentences import IN_THESE_MINUTES
 from levelfield.report.tables import ARM, Cell, Column, Table, make
 
 
@@ -70,13 +69,6 @@ ENERGY: tuple[Column[EnergyRow], ...] = (
     Column("W, mean", lambda row: _joules(row.power_w)),
     Column("Windows", lambda row: str(row.windows)),
 )
-ALL_REDUCE: tuple[Column[AllReduceRow], ...] = (
-    ARM,
-    Column("Time, median", lambda row: units.time(row.median_ns)),
-    Column("Of single launches", lambda row: f"{units.time(row.lowest_ns)} – {units.time(row.highest_ns)}"),
-    Column("Bus bandwidth", lambda row: f"{units.size(row.bus_bytes_per_s)}/s"),
-    Column("Launches", lambda row: str(row.launches)),
-)
 
 
 def gpu(block: DeviceBlock) -> Table:
@@ -91,13 +83,6 @@ def energy(block: EnergyBlock) -> Table:
     return tables.make(
         sentences.title(case), ENERGY, block.rows, label=f"CPU energy in {case.id}", case=case, look="compact"
     )
-
-
-def all_reduce(block: AllReduceBlock) -> Table:
-    """Return time and bandwidth of a sum over all processes of a training."""
-    case = block.case
-    title = f"{names.model(case.model)}, {units.size(block.vector_bytes)}, {sentences.workers(case)}"
-    return tables.make(title, ALL_REDUCE, block.rows, label=f"all-reduce in {case.id}", case=case, look="compact")
 
 
 def time_spent(spent: TimeSpent) -> Table:

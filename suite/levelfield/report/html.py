@@ -47,11 +47,7 @@ class Compared(msgspec.Struct, frozen=True):
 def render(
     run: Run, analysis: Analysis, *, comparison: Compared | None = None, evidence: Evidence | None = None
 ) -> str:
-    """Render a run as one self-contained HTML page.
-
-    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what the page carries;
-    None: the record as it is written today, and no statement.
-    """
+    """Render a run as one self-contained HTML page; `evidence`: what it carries, None: the record as written today."""
     if evidence is None:
         evidence = page.pack(files.encode(run))
     return pages.render(
@@ -95,7 +91,6 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
         "sections": sections.sections(run, analysis, anchors),
         "overviews": overview.tables(analysis, anchors),
         "shown_tables": overview.SHOWN_TABLES,
-        "image_set": sentences.images(run) if run.settings.own_images else "scikit-learn’s handwritten digits",
         "state": states.sentence(analysis),
         "took": elapsed(run.started, run.finished or ""),
         "machine_line": " · ".join(filter(None, (machine, gpu if isinstance(gpu, str) else ""))),
@@ -121,10 +116,7 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
 
 
 def elapsed(start: str, end: str) -> str:
-    """Return the time between two moments as `9 min 12 s`.
-
-    Returns empty where one is not a time, or the end lies before the start.
-    """
+    """Return the time between two moments as `9 min 12 s`; empty where one is no time, or they are in no order."""
     try:
         seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
     except (ValueError, TypeError):

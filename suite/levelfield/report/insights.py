@@ -1,45 +1,61 @@
-"""Insights by kind: sentences for the terminal, and on the page tables where arms and batches are many."""
+"""Insights by kind: tables where arms and batches are many, else sentences, each with the numbers it rests on."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from levelfield.analysis.types import (
     ArmSaturation,
     CaseUse,
+    Ceiling,
+    Ceilings,
     Estimate,
+    Explained,
     Headroom,
     Insights,
     Payback,
     PaybackVerdict,
     Saturation,
     Use,
+    Waiting,
+    WrapperCost,
 )
+from levelfield.record.disturbance import sentence
 from levelfield.record.schema import Case
-from levelfield.report import insight_words as words
 from levelfield.report import names, tables, units
 from levelfield.report.sentences import join, title
 from levelfield.report.tables import ARM, NONE, Cell, Column, Table
-from levelfield.report.units import Scale
 
 _PAYBACKS: tuple[PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
 """In the order of the table."""
-FEW = 3
-"""Sentences that the page does not fold away."""
 LEAD = (
     f"A batch is enough for an arm that reaches 95{units.NBSP}% of its highest throughput there; that rate is set in "
     "bold. Small below it stands what the intervals of the rates allow besides."
 )
 RISING = f"still{units.NBSP}rising"
 """At the largest batch that was measured."""
+RANGE_SAID = 0.05
+"""Samples of a ceiling that spread by more than this share of it are reported."""
+FEWER_SAID = 0.01
+"""A smaller share of the arithmetic than this explains nothing."""
+WAIT_SAID = 0.05
+"""Share of waiting below which data are said to come fast enough."""
+NEAR_ALL = 0.5
+"""Share of waiting from which the pipeline sets the pace."""
+_YARDSTICK = "OpenBLAS"
+"""What NumPy multiplies with."""
+_MULTIPLIERS = frozenset({"BLIS", "Eigen", "MKL", "MLAS", "XLA", "oneDNN"})
+"""Kinds of libraries, other than the yardstick's, that multiply matrices."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the page shows of a kind, folded away where it has a summary."""
+    """What is shown of a kind, folded away on the page where it has a summary."""
 
     tables: tuple[Table, ...] = ()
     listed: tuple[str, ...] = ()
+    """Sentences."""
     summary: str = ""
     case: Case | None = None
 
@@ -50,70 +66,89 @@ class Section:
 
     title: str
     lead: str
-    sentences: tuple[str, ...]
-    parts: tuple[Part, ...] = ()
-    """What the page shows in place of the sentences; empty: the sentences."""
-
-    @property
-    def shown(self) -> tuple[Part, ...]:
-        """What the page shows."""
-        folded = units.plural(len(self.sentences), "sentence") if len(self.sentences) > FEW else ""
-        return self.parts or (Part(listed=self.sentences, summary=folded),)
+    parts: tuple[Part, ...]
 
 
 def sections(insights: Insights) -> tuple[Section, ...]:
     """Return all insights, kind by kind; kinds without any are left out."""
-    notes = (*words.above(insights.resources), *words.unsaid(insights.ceilings))
     uses, headrooms = insights.resources, insights.headroom
+    notes = (*above(uses), *unsaid(insights.ceilings))
+    # Single operators have a table of their own.
+    bounded = notes or any(not use.case.definition.operators for use in uses)
     found = (
         Section(
             "What bounds each case",
-            " ".join(map(words.yardstick, insights.ceilings)),
-            # Single operators have a table of their own.
-            (*(words.resource(use) for use in uses if not use.case.definition.operators), *notes),
-            (Part((_uses(uses),) if uses else (), notes),) if uses or notes else (),
+            " ".join(map(yardstick, insights.ceilings)),
+            (Part((_uses(uses),) if uses else (), notes),) if bounded else (),
         ),
         Section(
             "When compiling pays back",
             "Cold start and typical call, against the same framework without its compiler, or else the fastest "
             "arm that does not compile.",
-            (
-                *(words.payback(each) for each in insights.payback if each.verdict != "never"),
-                *words.never(insights.payback),
-            ),
             _paybacks(insights.payback),
         ),
         Section(
             "Where a larger batch gains nothing",
             "" if all(map(all_rise, insights.saturation)) else LEAD,  # nothing is bold then
-            tuple(map(sentence, insights.saturation)),
             tuple(map(_sweep, insights.saturation)),
         ),
         Section(
             "Memory headroom",
             "Peak resident memory of a launch of its own.",
-            tuple(map(words.headroom, headrooms)),
             (Part((_headrooms(headrooms),), summary=units.plural(len(headrooms), "case")),) if headrooms else (),
         ),
         Section(
             "Waiting for data",
             "Of each step, the time until its batch was there; the median over launches, and their range.",
-            tuple(map(words.waiting, insights.waiting)),
+            _listed(map(waiting, insights.waiting)),
         ),
         Section(
             "What a wrapper costs",
             "Time of a call over that of the framework's own definition, measured in turns; 95 % intervals.",
-            tuple(words.wrappers(insights.wrappers)),
+            _listed(wrappers(insights.wrappers)),
         ),
         Section(
             "What the operators explain",
             "Times of a network's operators, each measured alone, summed as often as one call has them, over the time "
             "of a call; 95 % intervals. The rest is element-wise work, normalisations and the framework's own; above 1 "
             "they take longer alone.",
-            tuple(map(words.explained, insights.explained)),
+            _listed(map(explained, insights.explained)),
         ),
     )
-    return tuple(section for section in found if section.sentences)
+    return tuple(section for section in found if section.parts)
+
+
+def _listed(sentences: Iterable[str]) -> tuple[Part, ...]:
+    """Return sentences as a part, folded away where they are many."""
+    found = tuple(sentences)
+    return (
+        (Part(listed=found, summary=units.plural(len(found), "sentence") if len(found) > 3 else ""),) if found else ()
+    )
+
+
+def _headrooms(found: Sequence[Headroom]) -> Table:
+    def left(each: Headroom) -> str:
+        if each.limit_bytes is None:
+            return units.NO_VALUE
+        return f"{units.percent(1 - each.most_bytes / each.limit_bytes)} of {units.size(each.limit_bytes)}"
+
+    def held(each: Headroom) -> str:
+        if each.machine_bytes is None:
+            return units.NO_VALUE
+        return f"{int(each.machine_bytes // each.most_bytes)} in {units.size(each.machine_bytes)}"
+
+    chosen: tuple[Column[Headroom], ...] = (
+        Column("Case", lambda each: f"{names.model(each.case.model)}{names.batch(each.case)}", numeric=False),
+        Column("Least", lambda each: Cell(units.size(each.least_bytes), each.least_arm), numeric=False),
+        Column("Most", lambda each: Cell(units.size(each.most_bytes), each.most_arm), numeric=False),
+        Column("Weights alone", lambda each: units.size(each.weight_bytes)),
+        Column("A worker has left", left),
+        Column("Processes at most", held),
+    )
+    heading = (
+        "Peak of the arms that take the least and the most; what is left, and how many such processes fit, by the most"
+    )
+    return tables.make(heading, chosen, found, label="memory headroom", marks=lambda each: {"case": each.case})
 
 
 def _uses(uses: Sequence[CaseUse]) -> Table:
@@ -139,21 +174,6 @@ def _uses(uses: Sequence[CaseUse]) -> Table:
         look="uses",
         marks=lambda use: {"case": use.case},
     )
-
-
-def _headrooms(found: Sequence[Headroom]) -> Table:
-    chosen: tuple[Column[Headroom], ...] = (
-        Column("Case", lambda each: f"{names.model(each.case.model)}{names.batch(each.case)}", numeric=False),
-        Column("Least", lambda each: Cell(units.size(each.least_bytes), each.least_arm), numeric=False),
-        Column("Most", lambda each: Cell(units.size(each.most_bytes), each.most_arm), numeric=False),
-        Column("Weights alone", lambda each: units.size(each.weight_bytes)),
-        Column("A worker has left", kept_free),
-        Column("Processes at most", held_at_most),
-    )
-    heading = (
-        "Peak of the arms that take the least and the most; what is left, and how many such processes fit, by the most"
-    )
-    return tables.make(heading, chosen, found, label="memory headroom", marks=lambda each: {"case": each.case})
 
 
 def _paybacks(found: Sequence[Payback]) -> tuple[Part, ...]:
@@ -190,11 +210,16 @@ def _paybacks(found: Sequence[Payback]) -> tuple[Part, ...]:
 
 def _sweep(found: Saturation) -> Part:
     """Return throughput by batch; folded away where nothing is to be seen in it."""
-    unit, name = scale(found), where(found)
+    case = found.case
+    name = f"{names.model(case.model)}, {case.precision}, {units.plural(case.threads, 'thread')}"
+    name += "" if case.device == "cpu" else f", {case.device}"
+    rates = [rate.items_per_s.value for arm in found.arms for rate in arm.rates]
+    unit = units.scale_count(math.sqrt(min(rates)) * math.sqrt(max(rates)))  # of the middle of the least and the most
 
     def column(batch: int) -> Column[ArmSaturation]:
         def cell(arm: ArmSaturation) -> Cell:
-            made = tables.cell(rate(arm, batch), "rate", unit)
+            rate = next((each.items_per_s for each in arm.rates if each.batch == batch), None)
+            made = tables.cell(rate, "rate", unit)
             return Cell(made.text, made.interval, tone="enough" if batch == arm.saturates_at else made.tone)
 
         return Column(f"Batch {units.count(batch)}", cell, interval="95 %")
@@ -202,7 +227,7 @@ def _sweep(found: Saturation) -> Part:
     chosen: tuple[Column[ArmSaturation], ...] = (
         ARM,
         Column("Enough from batch", lambda arm: Cell(enough(arm), under=besides(arm)), numeric=False),
-        Column("Gain", gain),
+        Column("Gain", lambda arm: f"{units.digits(arm.gain)}×"),
         *map(column, found.batches),
     )
     heading = f"{name}: {f'{unit.unit} ' if unit.unit else ''}items/s by batch"
@@ -222,8 +247,12 @@ def pays_back(found: Payback) -> Cell:
             return Cell(f"after {calls} calls", under=f"{spent} of calling", tone="said")
         case "never":
             return Cell("never", tone="said")
+        case _ if found.calls is None:
+            return Cell("not decided", tone="said")
         case _:
-            return Cell("not decided", under=words.perhaps(found.calls).removeprefix(": "), tone="said")
+            least = f", not before {units.rate(found.calls.low)}" if found.calls.low else ""
+            under = f"at these estimates after {units.rate(found.calls.value)} calls{least}"
+            return Cell("not decided", under=under, tone="said")
 
 
 def asked(use: CaseUse) -> str:
@@ -241,63 +270,9 @@ def others(arm: Use) -> str:
     return f"{memory} · {cores}"
 
 
-def kept_free(found: Headroom) -> str:
-    """Return how much is left of what a worker may take at its peak: `92 % of 12.0 GiB`."""
-    if found.limit_bytes is None:
-        return units.NO_VALUE
-    return f"{units.percent(1 - found.most_bytes / found.limit_bytes)} of {units.size(found.limit_bytes)}"
-
-
-def held_at_most(found: Headroom) -> str:
-    """Return how many processes with the highest peak the machine's memory holds: `25 in 23.5 GiB`."""
-    if found.machine_bytes is None:
-        return units.NO_VALUE
-    return f"{int(found.machine_bytes // found.most_bytes)} in {units.size(found.machine_bytes)}"
-
-
-def sentence(found: Saturation) -> str:
-    """Say from which batch on arms gain nothing, and which still gain at the largest."""
-    groups: dict[int | None, list[str]] = {}
-    for arm in found.arms:
-        groups.setdefault(arm.saturates_at, []).append(arm.arm if arm.saturates_at else f"{arm.arm} {gain(arm)}")
-    clauses = [
-        f"batch {batch} is enough for {join(groups[batch])}"
-        for batch in sorted(batch for batch in groups if batch is not None)
-    ]
-    if None in groups:
-        clauses.append(f"{RISING} at {units.count(max(found.batches))}: {join(groups[None])}")
-    return f"{where(found)}: {'; '.join(clauses)}."
-
-
 def all_rise(found: Saturation) -> bool:
     """Return whether every arm still gains at the largest batch, whatever the intervals allow."""
     return all(arm.saturates_at is None and not besides(arm) for arm in found.arms)
-
-
-def where(found: Saturation) -> str:
-    """`ResNet-50, fp32, 2 threads`, and the device where it is not the CPU."""
-    case = found.case
-    text = f"{names.model(case.model)}, {case.precision}, {units.plural(case.threads, 'thread')}"
-    return text if case.device == "cpu" else f"{text}, {case.device}"
-
-
-def scale(found: Saturation) -> Scale:
-    """Return the one scale in which all rates of a table are written: that of the middle of the least and the most."""
-    rates = [rate.items_per_s.value for arm in found.arms for rate in arm.rates]
-    return units.scale_count(math.sqrt(min(rates)) * math.sqrt(max(rates)))
-
-
-def rate(arm: ArmSaturation, batch: int) -> Estimate | None:
-    """Return an arm's items per second in a batch, with its interval.
-
-    Returns none where the arm was not measured in that batch.
-    """
-    return next((each.items_per_s for each in arm.rates if each.batch == batch), None)
-
-
-def gain(arm: ArmSaturation) -> str:
-    """`1.34×`: the highest rate over that of the smallest batch."""
-    return f"{units.digits(arm.gain)}×"
 
 
 def enough(arm: ArmSaturation) -> str:
@@ -314,3 +289,133 @@ def besides(arm: ArmSaturation) -> str:
 
 def _named(arm: ArmSaturation, batch: int) -> str:
     return RISING if batch == arm.rates[-1].batch else units.count(batch)
+
+
+def yardstick(ceilings: Ceilings) -> str:
+    """Say what NumPy reached, and that it is a lower bound."""
+    roofline = ceilings.roofline
+    return (
+        f"Before the first block NumPy, on {units.plural(roofline.threads, 'thread')}, multiplied matrices of "
+        f"{roofline.gemm_size} × {roofline.gemm_size} at {_ceiling(ceilings.flops, 'FLOP/s')} in float32, and moved "
+        f"arrays of {units.size(roofline.array_bytes)} at {_ceiling(ceilings.bytes, 'B/s')}: lower bounds of what this "
+        "machine can do, and the reference here."
+    )
+
+
+def _ceiling(ceiling: Ceiling, unit: str) -> str:
+    text = units.amount(ceiling.per_s, unit)
+    span = f"{units.amount(ceiling.lowest, unit)} to {units.amount(ceiling.highest, unit)}"
+    return f"{text} (median of {ceiling.samples}, {span})"
+
+
+def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
+    """Return which ceilings are not used, and why."""
+    for each in (ceiling.roofline for ceiling in ceilings):
+        if each.disturbed:
+            yield (
+                f"Bottlenecks on {units.plural(each.threads, 'thread')} unavailable: the reference measurement was "
+                f"disturbed ({sentence(each.disturbed)})."
+            )
+
+
+def above(uses: Sequence[CaseUse]) -> Iterator[str]:
+    """Say which shares are above 100 %, and what in the record explains it; nothing where none is."""
+    computing = [(use, arm) for use in uses for arm in use.uses if arm.compute_share.value > 1]
+    if computing:
+        yield _above_compute(computing)
+    moving = [(use, arm) for use in uses for arm in use.uses if arm.memory_share and arm.memory_share.value > 1]
+    if moving:
+        who = _who(moving, lambda arm: arm.memory_share)
+        yield (
+            f"More than 100 % of the bandwidth ({who}) means that a part of what is counted never left the caches, or "
+            "that memory is faster than NumPy's copies: traffic is counted as if nothing stayed in a cache."
+        )
+
+
+_Found: TypeAlias = Sequence[tuple[CaseUse, Use]]
+
+
+def _above_compute(found: _Found) -> str:
+    reasons: list[str] = []
+    libraries = sorted({kind for _, arm in found for kind in arm.libraries} & _MULTIPLIERS)
+    if libraries:
+        reasons.append(f"these arms multiply with {join(libraries)}, and NumPy with {_YARDSTICK}")
+    fewer = [use.fewer_products for use, _ in found if use.fewer_products > FEWER_SAID]
+    if fewer:
+        reasons.append(
+            f"up to {units.percent(max(fewer))} of the arithmetic is in 3×3 convolutions, which can be done with fewer "
+            "multiplications than are counted (Winograd)"
+        )
+    ceilings = {use.ceilings.roofline.threads: use.ceilings for use, _ in found}.values()
+    reasons += [
+        f"the reference measurement's own samples reach up to {units.amount(each.flops.highest, 'FLOP/s')}"
+        for each in ceilings
+        if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID
+    ]
+    because = f" In this record: {'; '.join(reasons)}." if reasons else ""
+    return (
+        f"More than 100 % of the measured rate ({_who(found, lambda arm: arm.compute_share)}) is no mistake: the "
+        f"reference measurement is a lower bound of the peak.{because}"
+    )
+
+
+def _who(found: _Found, requested: Callable[[Use], Estimate | None]) -> str:
+    """`openvino up to 123 %, jax up to 112 %`: every arm once, with its highest share."""
+    highest: dict[str, float] = {}
+    for _, arm in found:
+        span = requested(arm)
+        highest[arm.arm] = max(highest.get(arm.arm, 0.0), span.value if span is not None else 0.0)
+    return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
+
+
+def waiting(found: Waiting) -> str:
+    """Say what part of each arm's time went into waiting for data, and what would be gained without."""
+    arms = []
+    for arm in found.arms:
+        text = f"{arm.arm} {units.share_with_interval(arm.share)}"
+        text += f", by {arm.feed} with {arm.workers}" if arm.feed else ""
+        if arm.share.value >= WAIT_SAID:
+            gain = arm.step_items_per_s / arm.items_per_s
+            text += (
+                f": {units.rate(arm.items_per_s)} items/s, and up to {units.rate(arm.step_items_per_s)} "
+                f"({gain:.3g} times) if data came as fast as they are used"
+            )
+        arms.append(text)
+    slowest = max(found.arms, key=lambda arm: arm.share.value)
+    if slowest.share.value < WAIT_SAID:
+        advice = "Data come fast enough: a faster pipeline would gain less than "
+        advice += f"{units.percent(slowest.share.value / (1 - slowest.share.value))}."
+    else:
+        starved = [arm.arm for arm in found.arms if arm.share.value >= NEAR_ALL]
+        advice = (
+            f"The pipeline, not the model, sets the pace of {join(starved)}: whole batches decoded at once, more "
+            "workers or a ready-made format come before a faster framework."
+            if starved
+            else "More workers or cheaper decoding gain at most the factor above."
+        )
+    return f"{title(found.case)}, waited: {'; '.join(arms)}. {advice}"
+
+
+def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
+    """Say, case by case, what each wrapper takes over the framework that it computes by; training comes last."""
+    cases = dict.fromkeys(each.case for each in found)
+    for case in sorted(cases, key=lambda case: case.trains):
+        costs = (
+            f"{each.arm} takes {_spread(each.ratio, ' times')} as long as {each.against}"
+            for each in found
+            if each.case == case
+        )
+        yield f"{title(case)}: {'; '.join(costs)}."
+
+
+def explained(found: Explained) -> str:
+    """Say what share of a call's time the operators take in each arm."""
+    arms = (f"{each.arm} {_spread(each.share)}" for each in found.arms)
+    held = f"{units.plural(found.operators, 'operator')} with {units.percent(found.macs_share)} of the arithmetic"
+    return f"{title(found.case)}, {held}: {', '.join(arms)}."
+
+
+def _spread(span: Estimate, unit: str = "") -> str:
+    """`0.91 (0.88–0.94)`, `4.61 times (4.4–4.8)`."""
+    text = f"{span.value:.3g}{unit}"
+    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from levelfield.report import units
 from levelfield.report.tables import Table, lowered
-from levelfield.safety.terminals import markdown_text as text
+from levelfield.terminals import markdown_text as text
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -41,13 +41,7 @@ def backend(name: str) -> str:
 
 
 def network(case: Case) -> str:
-    """Return what a case runs: `ResNet-50`, or the small network that is trained to a target in its place.
-
-    Examples
-    --------
-    >>> network(Case("resnet50", "latency", "fp32", 1, 2)), network(Case("resnet50", "convergence", "fp32", 64, 2))
-    ('ResNet-50', 'two-bottleneck ResNet')
-    """
+    """Return what a case runs: `ResNet-50`, or the small network that is trained to a target in its place."""
     return _trained_to_target(case.model) if case.converges else model(case.model)
 
 
@@ -79,17 +73,7 @@ def batch(case: Case) -> str:
 
 
 def scenario_title(case: Case) -> str:
-    """Return the scenario of a case; calls of one item each are never called throughput.
-
-    Examples
-    --------
-    >>> scenario_title(Case("bert", "throughput", "fp32", 8, 2))
-    'Throughput'
-    >>> scenario_title(Case("bert", "throughput", "fp32", 1, 2))
-    'One item at a time'
-    >>> scenario_title(Case("decoder", "decode", "fp32", 1, 2, depth=128))
-    'Decode at depth 128, static cache'
-    """
+    """Return the scenario of a case; calls of one item each are never called throughput."""
     title = "One item at a time" if case.one_by_one else scenario(case.scenario)
     return f"{title} at depth {case.depth}, {case.kv_cache} cache" if case.depth else title
 
@@ -137,10 +121,7 @@ def colour_styles() -> str:
 
 
 def anchors(cases: Iterable[str]) -> tuple[str, ...]:
-    """Return an element id for each case id, all different: `case-mlp-latency-fp32-b1-t2-cpu`.
-
-    They begin alike, so that a stranger's name can be no other element's.
-    """
+    """Return an element id for each case id, all different: `case-mlp-latency-fp32-b1-t2-cpu`."""
     found: dict[str, None] = {}
     for case in cases:
         plain = anchor("case", case)

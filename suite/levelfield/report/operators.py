@@ -6,7 +6,7 @@ import msgspec
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.types import CaseUse, Row, TimedBlock, Use
-from levelfield.record.schema import Absent
+from levelfield.record.schema import Absent, Case
 from levelfield.report import names, units, xy_charts
 from levelfield.report.tables import Cell, Column, Table, make
 from levelfield.report.xy_charts import Plane
@@ -19,57 +19,13 @@ LEAD = (
 )
 
 
-class Line(msgspec.Struct, frozen=True):
-    """One operator."""
-
-    block: TimedBlock
-    name: str
-    times: tuple[str, ...]
-    """In the order of the arms; empty where an arm has none that is equal to the reference."""
-    first: tuple[bool, ...]
-    """Whether an arm has the first rank, in the same order."""
-    fastest: str
-    """The arms of the first rank with their times; where nothing is ranked, the arm with the least time, and that."""
-    reached: str
-    """What is computed or moved a second, and its share of a ceiling, in words; empty: not known."""
-    error: str
-    """Largest relative error of all arms that were compared; empty: none was."""
-
-
 class OperatorTable(msgspec.Struct, frozen=True):
     """All operators of a run."""
 
-    arms: tuple[tuple[str, str], ...]
-    """Arm and backend, by name."""
+    table: Table
+    """One line for each operator: all times where there is room, else the arms of the first rank."""
     rooflines: tuple[tuple[int, Plane], ...]
     """Number of threads, and the chart of what was measured with so many."""
-    lines: tuple[Line, ...]
-
-    @property
-    def table(self) -> Table:
-        """One line for each operator: all times where there is room, else the arms of the first rank."""
-
-        def time(number: int, arm: str) -> Column[Line]:
-            def cell(line: Line) -> Cell:
-                return Cell(line.times[number] or units.NO_VALUE, tone="enough" if line.first[number] else "")
-
-            return Column(lambda _: arm, cell, wide=True)
-
-        name: Column[Line] = Column("Operator", lambda line: line.name.replace(" × ", "\u00a0×\u00a0"), numeric=False)
-        fastest: Column[Line] = Column("Fastest", lambda line: line.fastest, numeric=False, only="narrow")
-        reached: Column[Line] = Column(
-            "Fastest reaches", lambda line: line.reached or units.NO_VALUE, numeric=False, only="page"
-        )
-        error: Column[Line] = Column("Largest error", lambda line: line.error or units.NO_VALUE, only="page")
-        times = (time(number, arm) for number, (arm, _) in enumerate(self.arms))
-        title = "Time of a call, operator by operator"
-        return make(
-            title,
-            (name, fastest, *times, reached, error),
-            self.lines,
-            label="operators",
-            marks=lambda line: {"case": line.block.case},
-        )
 
 
 def is_one(block: TimedBlock) -> bool:
@@ -82,48 +38,53 @@ def table(analysis: Analysis) -> OperatorTable | None:
     blocks = [block for block in analysis.timed if is_one(block)]
     if not blocks:
         return None
-    arms = tuple(sorted({(row.arm, row.backend) for block in blocks for row in block.rows}))
     uses = {use.case: use for use in analysis.insights.resources}
-    lines = tuple(_line(block, [arm for arm, _ in arms], uses.get(block.case)) for block in blocks)
     by_threads: dict[int, list[CaseUse]] = {}
     for use in uses.values():
         if use.case.definition.operators and use.uses:
             by_threads.setdefault(use.case.threads, []).append(use)
     charts = ((threads, xy_charts.roofline(found)) for threads, found in by_threads.items())
-    return OperatorTable(arms, tuple((threads, chart) for threads, chart in charts if chart is not None), lines)
+    return OperatorTable(_table(blocks, uses), tuple((count, chart) for count, chart in charts if chart is not None))
 
 
-def _line(block: TimedBlock, arms: Sequence[str], use: CaseUse | None) -> Line:
-    rows = {row.arm: row for row in block.rows}
-    times = {arm: time for arm in arms if (time := _time(rows.get(arm)))}
-    first = [arm for arm in times if rows[arm].rank == 1]
-    return Line(
-        block=block,
-        name=names.model(block.case.model),
-        times=tuple(times.get(arm, "") for arm in arms),
-        first=tuple(arm in first for arm in arms),
-        fastest=", ".join(f"{arm} {times[arm]}" for arm in first) or _quickest(block, times),
-        reached=_reached(use) if use is not None and use.uses else "",
-        error=_error(block),
+def _table(blocks: Sequence[TimedBlock], uses: Mapping[Case, CaseUse]) -> Table:
+    def name(block: TimedBlock) -> str:
+        return names.model(block.case.model).replace(" × ", "\u00a0×\u00a0")
+
+    def fastest(block: TimedBlock) -> str:
+        return ", ".join(f"{row.arm} {_time(row)}" for row in block.rows if row.rank == 1) or "not ranked"
+
+    def time(arm: str) -> Column[TimedBlock]:
+        def cell(block: TimedBlock) -> Cell:
+            row = next((row for row in block.rows if row.arm == arm), None)
+            written = _time(row) if row is not None else units.NO_VALUE
+            return Cell(written, tone="enough" if row is not None and row.rank == 1 else "")
+
+        return Column(lambda _: arm, cell, wide=True)
+
+    def reached(block: TimedBlock) -> str:
+        use = uses.get(block.case)
+        return _reached(use) if use is not None and use.uses else units.NO_VALUE
+
+    columns: tuple[Column[TimedBlock], ...] = (
+        Column("Operator", name, numeric=False),
+        Column("Fastest", fastest, numeric=False, only="narrow"),
+        *map(time, sorted({row.arm for block in blocks for row in block.rows})),
+        Column("Fastest reaches", reached, numeric=False, only="page"),
+        Column("Largest error", _error, only="page"),
     )
-
-
-def _quickest(block: TimedBlock, times: Mapping[str, str]) -> str:
-    measured = {row.arm: row.call_ns.value for row in block.rows if row.arm in times and row.call_ns is not None}
-    if not measured:
-        return ""
-    arm = min(measured, key=measured.__getitem__)
-    return f"{arm} {times[arm]} (not ranked)"
+    title = "Time of a call, operator by operator"
+    return make(title, columns, blocks, label="operators", marks=lambda block: {"case": block.case})
 
 
 def _error(block: TimedBlock) -> str:
     parities = (row.parity for row in block.rows if row.parity is not None)
     errors = [each.relative_error for each in parities if not isinstance(each.relative_error, Absent)]
-    return units.error(max(errors)) if errors else ""
+    return units.error(max(errors)) if errors else units.NO_VALUE
 
 
-def _time(row: Row | None) -> str:
-    return units.time(row.call_ns.value) if row is not None and row.is_equal and row.call_ns is not None else ""
+def _time(row: Row) -> str:
+    return units.time(row.call_ns.value) if row.is_equal and row.call_ns is not None else units.NO_VALUE
 
 
 def _reached(use: CaseUse) -> str:

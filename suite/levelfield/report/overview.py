@@ -13,9 +13,9 @@ import msgspec
 from levelfield.analysis import Analysis
 from levelfield.analysis.types import ConvergenceBlock, Estimate, RankedRow, TimedBlock
 from levelfield.record.schema import Case
-from levelfield.report import names, operators, sentences, separation, units
-from levelfield.report.axes import reach
-from levelfield.report.separation import Relation
+from levelfield.report import names, operators, sentences, units
+from levelfield.report.charts import reach
+from levelfield.report.sentences import Relation
 
 MOST_COLUMNS = 7
 """Columns that fit side by side; more are divided by scenario."""
@@ -143,12 +143,12 @@ def _cell(row: RankedRow | None, block: Ranked, end: float) -> Cell:
         return Cell(units.NO_VALUE, "")
     if row.ratio is None:
         return Cell(_STANDINGS.get(row.standing, row.standing), "")
-    relations = {separation.relation(each) for each in block.rows if each.arm != block.best}
+    relations = {sentences.relation(each) for each in block.rows if each.arm != block.best}
     if row.arm == block.best:
         tied = bool(relations & {Relation.EQUAL, Relation.NOT_SEPARATED})
         return Cell("best", _cost(row, block), best=True, joined=tied, bar=Bar(0.0, cut=False))
     low, high = (None if bound is None else bound - 1 for bound in (row.ratio.low, row.ratio.high))
-    known = separation.relation(row)
+    known = sentences.relation(row)
     word = known.value if known in (Relation.EQUAL, Relation.NOT_SEPARATED) else ""
     value, under = units.behind(row.ratio)
     extra = row.ratio.value - 1

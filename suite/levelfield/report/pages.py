@@ -51,10 +51,7 @@ SCRIPT_PARTS = ("elements", "numbers", "sorting", "scales", "choosing", "record"
 
 
 def script() -> str:
-    """Return the report's own script: light interaction on top of what can be read without it.
-
-    It builds elements and sets their text, and never makes markup out of a string: texts of a record stay text.
-    """
+    """Return the report's own script, which never makes markup out of a string: texts of a record stay text."""
     parts = [(TEMPLATES / "script" / f"{name}.js").read_text(encoding="utf-8").strip() for name in SCRIPT_PARTS]
     return '"use strict";\n(() => {\n' + "\n\n".join(parts) + "\n})();"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.types import ArmRow
@@ -11,6 +11,15 @@ from levelfield.report import names, tables, units
 from levelfield.report.tables import ARM, Cell, Column, Line, Table
 
 _Key = TypeVar("_Key", bound=Hashable)
+
+
+class Trained(NamedTuple):
+    """One arm's training, compared."""
+
+    arm: str
+    backend: str
+    parity: Parity
+    training: TrainingParity
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ def table(run: Run, analysis: Analysis) -> Table:
     reference = "the float64 reference"
     if run.settings.own is not None:
         reference = "the first arm" if run.settings.own.function else "ONNX Runtime without its optimisations"
-        if any("float64" in artifact.made_by for artifact in run.artifacts):
+        if run.of_float64:
             reference = "the network in float64"
     arms_by_name = [arms[name] for name in sorted(arms)]
     return tables.make(
@@ -96,10 +105,7 @@ def _cell(row: ArmRow | None) -> Cell:
 
 
 def trainings(analysis: Analysis) -> tuple[Training, ...]:
-    """Return each arm's distance of training from the reference, by model and precision.
-
-    Empty where nothing was trained. A training in several processes has a table of its own.
-    """
+    """Return each arm's distance of training from the reference, by model, precision and number of processes."""
     found = _decisive(
         ((block.case.model, block.case.precision, block.case.processes, row.arm), row)
         for block in analysis.timed
@@ -115,16 +121,6 @@ def trainings(analysis: Analysis) -> tuple[Training, ...]:
             Trained(row.arm, row.backend, row.parity, row.parity.training)
         )
     return tuple(_training(*key, rows) for key, rows in groups.items())
-
-
-@dataclass(frozen=True)
-class Trained:
-    """One arm's training, compared."""
-
-    arm: str
-    backend: str
-    parity: Parity
-    training: TrainingParity
 
 
 def _training(model: str, precision: str, processes: int, rows: Sequence[Trained]) -> Training:

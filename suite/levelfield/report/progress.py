@@ -21,9 +21,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from levelfield import terminals
 from levelfield.record.schema import Warning_
 from levelfield.report import units
-from levelfield.safety import terminals
 
 
 class Remaining(msgspec.Struct, frozen=True):
@@ -36,14 +36,11 @@ class Remaining(msgspec.Struct, frozen=True):
     at_s: float = 0.0
     """When that was, in seconds of the clock that `text` is called with."""
 
-    def text(self, now_s: float, written: Callable[[float], str]) -> str:
-        """Return the time left in words; the estimate counts down until there is another one.
-
-        `written`: writes a number of seconds.
-        """
+    def text(self, now_s: float) -> str:
+        """Return the time left in words; the estimate counts down until there is another one."""
         if self.seconds_left is None:
             return "time left not known yet"
-        return f"about {written(max(0.0, self.seconds_left - (now_s - self.at_s)))} left"
+        return f"about {units.roughly(max(0.0, self.seconds_left - (now_s - self.at_s)))} left"
 
 
 EVERY_S = 10.0
@@ -55,17 +52,7 @@ def _local_time() -> str:
 
 
 class Log:
-    """A listener that prints lines: one for each step and each new case, and others `EVERY_S` apart.
-
-    Parameters
-    ----------
-    console
-        Where to print.
-    now
-        Seconds of a clock that only goes forward.
-    local_time
-        Time of day, `12:03:07`.
-    """
+    """A listener that prints lines: one for each step and each new case, and others `EVERY_S` apart."""
 
     def __init__(
         self,
@@ -115,7 +102,7 @@ class Log:
 
     def _print_position(self, detail: str = "") -> None:
         share = f"{100 * self._remaining.share:.0f} %"
-        left = self._remaining.text(self._now(), units.roughly)
+        left = self._remaining.text(self._now())
         self._print(" · ".join(filter(None, (share, left, self._case, self._generation, detail))))
 
     def _print(self, text: str) -> None:
@@ -190,19 +177,10 @@ class Terminal:
 
     def _picture(self) -> RenderableType:
         now, share = time.monotonic(), self._remaining.share
-        elapsed, left = _clock(now - self._began), self._remaining.text(now, _clock)
+        elapsed, left = units.duration(now - self._began), self._remaining.text(now)
         head = Table.grid(padding=(0, 2))
-        head.add_row(
-            ProgressBar(total=1.0, completed=share, width=30),
-            f"{share:4.0%}",
-            elapsed,
-            f"[dim]{left}[/]",
-        )
-        parts: list[RenderableType] = [
-            head,
-            Text(self._case, style="bold"),
-            Text(self._detail, style="dim"),
-        ]
+        head.add_row(ProgressBar(total=1.0, completed=share, width=30), f"{share:4.0%}", elapsed, f"[dim]{left}[/]")
+        parts: list[RenderableType] = [head, Text(self._case, style="bold"), Text(self._detail, style="dim")]
         if self._estimates:
             table = Table.grid(padding=(0, 2))
             for arm, median_ns in sorted(self._estimates.items(), key=lambda entry: entry[1]):
@@ -210,8 +188,3 @@ class Terminal:
                     table.add_row(f"  {escape(arm)}", units.time(median_ns))
             parts.append(table)
         return Group(*parts)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}"

@@ -1,30 +1,294 @@
-"""Tables of results, one for each case: made from the columns of `columns.py` for pages, terminals and Markdown."""
+"""Tables of results and their columns: rank, arm, distance to the best … A new column is one entry here.
 
+It is then on the page, in the terminal and in Markdown, and where it has a name for files, in CSV.
+"""
+
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
-from levelfield.analysis.precision import Level, Tradeoff
-from levelfield.analysis.scaling import Curve, Over, Point, Scaling
+from levelfield.analysis.scaling import Curve, Level, Over, Point, Scaling, Tradeoff
 from levelfield.analysis.types import (
     ArmRow,
     BlockAnalysis,
     ColdBlock,
+    ColdRow,
     ConvergenceBlock,
+    ConvergenceRow,
     Estimate,
     LoadGenBlock,
+    LoadGenRow,
     LoadPoint,
     MemoryBlock,
+    MemoryRow,
+    RankedBlock,
+    RankedRow,
     Row,
     TimedBlock,
 )
 from levelfield.record.schema import Absent, Case
-from levelfield.report import columns, loadgen, names, sentences, states, tables, units
-from levelfield.report.columns import Result
-from levelfield.report.separation import IN_THESE_MINUTES
-from levelfield.report.tables import NONE, Cell, Column, Table
+from levelfield.report import loadgen, names, parity, sentences, states, tables, units
+from levelfield.report.sentences import IN_THESE_MINUTES
+from levelfield.report.tables import ARM, NONE, Cell, Column, Table
 from levelfield.report.units import Scale
 
+RowType = TypeVar("RowType", bound=ArmRow)
 BlockType = TypeVar("BlockType", bound=BlockAnalysis)
+
+
+@dataclass(frozen=True)
+class Result(Generic[RowType, BlockType]):
+    """A row of analysis, and the block that it is of."""
+
+    row: RowType
+    block: BlockType
+
+
+Ranked = Result[Any, Any]
+Timed = Result[Row, TimedBlock]
+Trained = Result[ConvergenceRow, ConvergenceBlock]
+Driven = Result[LoadGenRow, LoadGenBlock]
+Cold = Result[ColdRow, ColdBlock]
+Peak = Result[MemoryRow, MemoryBlock]
+
+_MARKS = {"unequal": "not equal", "failed": "failed", "absent": "absent", "control": "control"}
+
+
+def arm_cell(row: ArmRow, why: str = "") -> Cell:
+    """Return the cell of an arm that may lack a rank; `why` stands below its name on the page."""
+    return Cell(row.arm, mark=_MARKS.get(row.standing, ""), why=why, backend=row.backend)
+
+
+def _unranked(it: Ranked) -> Cell:
+    return arm_cell(it.row, it.row.reason if it.row.reason != it.block.unranked_reason else "")
+
+
+def _standing(it: Result[Any, Any]) -> Cell:
+    return arm_cell(it.row, it.row.reason if it.row.standing != "shown" else "")
+
+
+def _behind(it: Ranked) -> Cell:
+    row: RankedRow = it.row
+    block: RankedBlock = it.block
+    if row.ratio is None:
+        return NONE
+    if row.arm == block.best:
+        return Cell("best", tone="best")
+    text, interval = units.behind(row.ratio)
+    return Cell(text, interval, under=sentences.best_is(row, block) if interval and row.verdict != "slower" else "")
+
+
+def less_one(ratio: Estimate | None) -> Estimate | None:
+    """Return a ratio of costs as what it is more than the best."""
+    if ratio is None:
+        return None
+    low, high = (None if bound is None else bound - 1 for bound in (ratio.low, ratio.high))
+    return Estimate(ratio.value - 1, low, high)
+
+
+def _per_item(rows: Sequence[Timed]) -> bool:
+    return bool(rows) and rows[0].block.case.per_item
+
+
+def _trains(rows: Sequence[Timed]) -> bool:
+    return bool(rows) and rows[0].block.case.trains
+
+
+def _disturbed(rows: Sequence[Timed]) -> bool:
+    return bool(rows) and bool(rows[0].block.rounds_disturbed)
+
+
+def _single_stream(rows: Sequence[Driven]) -> bool:
+    return bool(rows) and rows[0].block.scenario == "SingleStream"
+
+
+def _share(value: float | None) -> str:
+    return units.NO_VALUE if value is None else units.accuracy(value)
+
+
+def _has_quantiles(rows: Sequence[Timed]) -> bool:
+    return _trains(rows) or not _per_item(rows)
+
+
+RANK: Column[Ranked] = Column("Rank", lambda it: it.row.rank, files=("rank",))
+BEHIND: Column[Ranked] = Column(
+    "Behind the best",
+    _behind,
+    interval="95 %",
+    files=("behind_best", "behind_low", "behind_high"),
+    exact=lambda it: less_one(it.row.ratio),
+)
+HALF_WIDTH: Column[Ranked] = Column(
+    "Half-width",
+    lambda it: None if it.row.half_width is None or it.row.ratio is None else math.expm1(it.row.half_width),
+    files=("behind_half_width",),
+    only="files",
+)
+BEST_IS: Column[Ranked] = Column(
+    "Best is",
+    lambda it: None if it.row.ratio is None else sentences.best_is(it.row, it.block),
+    files=("best_is",),
+    numeric=False,
+    only="text",
+)
+NAME: Column[Any] = replace(ARM, value=lambda it: Cell(it.row.arm, backend=it.row.backend))
+"""Of an arm, and nothing more of it."""
+CPU: Column[Timed] = Column(
+    "CPU, cores",
+    lambda it: None if it.row.cpu_cores is None else f"{it.row.cpu_cores:.2f}",
+    files=("cpu_cores",),
+    exact=lambda it: it.row.cpu_cores,
+    wide=True,
+    only="text",
+)
+TIMED: tuple[Column[Timed], ...] = (
+    RANK,
+    Column("Arm", _standing, numeric=False),
+    BEHIND,
+    HALF_WIDTH,
+    Column(
+        "When a neighbour is busy",
+        lambda it: states.contended(it.row) or None,
+        interval="95 %",
+        files=("contended_behind", "contended_low", "contended_high"),
+        exact=lambda it: less_one(it.row.contended),
+        where=lambda rows: any(it.row.contended is not None for it in rows),
+    ),
+    Column(
+        lambda rows: rows[0].block.case.rate_unit,
+        lambda it: it.row.items_per_second,
+        "rate",
+        interval="95 %",
+        where=_per_item,
+    ),
+    Column(
+        "Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=lambda rows: not _per_item(rows)
+    ),
+    Column("Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=_per_item, wide=True),
+    Column("p90", lambda it: it.row.p90_ns, "time", files=("p90_ns",), where=_has_quantiles, wide=True),
+    Column("p99", lambda it: it.row.p99_ns, "time", files=("p99_ns",), where=_has_quantiles, wide=True),
+    CPU,
+    Column("Peak memory", lambda it: units.size(it.row.peak_bytes), where=_trains, wide=True),
+    BEST_IS,
+)
+"""Of windows in rounds: latency, throughput, training."""
+LAUNCHES: tuple[Column[Timed], ...] = (
+    NAME,
+    Column("Version", lambda it: it.row.version or units.NO_VALUE, numeric=False),
+    Column("Launch by launch", lambda it: it.row.launch_medians_ns, "time", numeric=False),
+    replace(CPU, only=""),
+    Column("Calls", lambda it: it.row.counts.calls),
+    Column("Windows", lambda it: str(it.row.counts.windows)),
+    Column("Left out", lambda it: sentences.windows_left_out(it.row.counts)),
+    Column(
+        "With all rounds",
+        lambda it: it.row.with_disturbed,
+        "time",
+        where=lambda rows: _disturbed(rows) and not _per_item(rows),
+    ),
+    Column(
+        lambda rows: f"{rows[0].block.case.rate_unit} with all rounds",
+        lambda it: it.row.with_disturbed,
+        "rate",
+        where=lambda rows: _disturbed(rows) and _per_item(rows),
+    ),
+)
+"""What the figures of windows rest on."""
+TRAINED: tuple[Column[Trained], ...] = (
+    RANK,
+    Column("Arm", _unranked, numeric=False),
+    BEHIND,
+    HALF_WIDTH,
+    Column("Time", lambda it: it.row.time_ns, "time", interval=f"95 % {IN_THESE_MINUTES}"),
+    Column("Steps", lambda it: it.row.steps, interval="95 %"),
+    Column("Seeds that reached it", lambda it: f"{it.row.seeds_reached} of {it.row.launches}", wide=True),
+    Column(
+        "Accuracy at the end",
+        lambda it: Cell(_share(it.row.accuracy), under=_share(it.row.best_accuracy)),
+        small="highest",
+        wide=True,
+    ),
+    Column("Mean step", lambda it: units.time(it.row.step_ns), wide=True),
+    Column("Load and compile", lambda it: units.time(it.row.load_ns), wide=True),
+    Column("Peak memory", lambda it: units.size(it.row.peak_bytes), wide=True),
+    Column("First losses off by", lambda it: parity.off_by(it.row.parity), small="tolerance", only="page"),
+    BEST_IS,
+)
+"""Of trainings to a target accuracy."""
+DRIVEN: tuple[Column[Driven], ...] = (
+    RANK,
+    Column("Arm", _unranked, numeric=False),
+    Column(
+        lambda rows: sentences.capitalised(loadgen.what(rows[0].block)),
+        lambda it: loadgen.cost(it.row),
+        interval=f"95 % {IN_THESE_MINUTES}",
+    ),
+    BEHIND,
+    HALF_WIDTH,
+    Column(
+        "Levelfield’s own",
+        lambda it: units.time(it.row.own_p90_ns),
+        small="same workers, same minutes",
+        where=_single_stream,
+        wide=True,
+    ),
+    Column(
+        "LoadGen’s over it",
+        lambda it: units.times(it.row.against_own),
+        interval="95 %",
+        where=_single_stream,
+        wide=True,
+    ),
+    Column("LoadGen says", lambda it: Cell(loadgen.validity(it.row), why="; ".join(it.row.why_invalid)), numeric=False),
+    BEST_IS,
+)
+"""Of cases that MLPerf LoadGen drove."""
+COLD: tuple[Column[Cold], ...] = (
+    Column("Arm", _standing, numeric=False),
+    Column("Start", lambda it: it.row.start_ns, "time", wide=True),
+    Column("Import", lambda it: it.row.import_ns, "time", wide=True),
+    Column("Load and compile", lambda it: it.row.load_ns, "time", wide=True),
+    Column("First call", lambda it: it.row.first_call_ns, "time", wide=True),
+    Column("Total", lambda it: it.row.total_ns, "time", interval="95 %"),
+    Column("Launches", lambda it: str(it.row.launches), wide=True),
+)
+"""From nothing to the first answer."""
+PEAK: tuple[Column[Peak], ...] = (
+    Column("Arm", _standing, numeric=False),
+    Column("Peak", lambda it: it.row.peak_bytes, "bytes"),
+    Column("Least", lambda it: it.row.least_bytes, "bytes"),
+    Column("Most", lambda it: it.row.most_bytes, "bytes"),
+    Column(
+        "Read from",
+        lambda it: it.row.source or units.NO_VALUE,
+        where=lambda rows: len({it.row.source for it in rows if it.row.source}) > 1,
+        numeric=False,
+    ),
+    Column("Launches", lambda it: str(it.row.launches)),
+)
+"""Of the worker's memory."""
+
+
+def of_row(row: ArmRow) -> tuple[Column[Any], ...]:
+    """Return the columns of rows of this kind."""
+    match row:
+        case Row():
+            return TIMED
+        case ConvergenceRow():
+            return TRAINED
+        case LoadGenRow():
+            return DRIVEN
+        case ColdRow():
+            return COLD
+        case _:
+            return PEAK
+
+
+def in_files() -> tuple[str, ...]:
+    """Return the names that columns of results have in files, each once."""
+    every: tuple[Column[Any], ...] = (*TIMED, *TRAINED, *DRIVEN, *COLD, *PEAK)
+    return tuple(dict.fromkeys(name for column in every for name in column.files))
 
 
 def of_block(
@@ -59,20 +323,20 @@ def _marks(it: Result[Any, Any]) -> Mapping[str, Any]:
 def timed(block: TimedBlock, among: Sequence[TimedBlock]) -> Table:
     """Return the table of a case that was timed in windows."""
     title = ", ".join([sentences.title(block.case), *sentences.precisions_apart(block, among)])
-    return of_block(title, columns.TIMED, block)
+    return of_block(title, TIMED, block)
 
 
 def launches(block: TimedBlock) -> Table:
     """Return what the figures of a case rest on, launch by launch."""
     case = block.case
     label = f"{names.model(case.model)}, {names.scenario_title(case)}{names.batch(case)}, launch by launch"
-    return of_block("Typical median of each launch’s windows", columns.LAUNCHES, block, label=label)
+    return of_block("Typical median of each launch’s windows", LAUNCHES, block, label=label)
 
 
-def trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock], images: str) -> Table:
+def trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Table:
     """Return the table of trainings to a target."""
-    title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on {images}"
-    return of_block(title, columns.TRAINED, block, scales={"time": training_scale(block)})
+    title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on the digits"
+    return of_block(title, TRAINED, block, scales={"time": training_scale(block)})
 
 
 def training_scale(block: ConvergenceBlock) -> Scale:
@@ -84,7 +348,7 @@ def seeds(block: ConvergenceBlock, where: str) -> Table:
     """Return times and steps seed by seed."""
     scale = training_scale(block)
 
-    def series(it: columns.Trained) -> Cell:
+    def series(it: Trained) -> Cell:
         parts = (
             f"{units.digits(curve.reached.elapsed_ns / scale.factor)}, {curve.reached.step}"
             if curve.reached
@@ -93,8 +357,8 @@ def seeds(block: ConvergenceBlock, where: str) -> Table:
         )
         return Cell(" · ".join(parts) or units.NO_VALUE, tone="series")
 
-    chosen: tuple[Column[columns.Trained], ...] = (
-        columns.NAME,
+    chosen: tuple[Column[Trained], ...] = (
+        NAME,
         Column("Version", lambda it: it.row.version or units.NO_VALUE, numeric=False),
         Column("Seed by seed: time, steps", series, numeric=False),
         Column("Disturbed", lambda it: str(it.row.seeds_disturbed)),
@@ -107,23 +371,33 @@ def seeds(block: ConvergenceBlock, where: str) -> Table:
 def driven(block: LoadGenBlock, among: Sequence[LoadGenBlock]) -> Table:
     """Return the table of a case that LoadGen drove."""
     title = f"{sentences.named(block, among)}, LoadGen {block.scenario}: {loadgen.what(block)}"
-    return of_block(title, columns.DRIVEN, block)
+    return of_block(title, DRIVEN, block)
 
 
 def loadgen_settings(block: LoadGenBlock, where: str) -> Table:
     """Return what was given to LoadGen beside what MLPerf's rules ask for."""
-    chosen: tuple[Column[loadgen.Setting], ...] = (
-        Column("Setting", lambda each: Cell(each.name, tone="code"), numeric=False),
-        Column("", lambda each: Cell(each.meaning, why=each.note), numeric=False),
-        Column("Here", lambda each: each.given),
-        Column("MLPerf’s rules", lambda each: each.rule),
+    guess = "a guess, from which LoadGen prepares enough queries; it decides nothing else"
+
+    def meaning(name: str) -> Cell:
+        return Cell(loadgen.MEANINGS.get(name, name.replace("_", " ")), why=guess if "expected" in name else "")
+
+    def rule(name: str) -> str:
+        known = name in block.rules and "expected" not in name
+        return loadgen.written(name, block.rules[name]) if known else units.NO_VALUE
+
+    chosen: tuple[Column[str], ...] = (
+        Column("Setting", lambda name: Cell(name, tone="code"), numeric=False),
+        Column("", meaning, numeric=False),
+        Column("Here", lambda name: loadgen.written(name, block.settings[name])),
+        Column("MLPerf’s rules", rule),
     )
     title = (
         f"What was given to LoadGen {block.version}, and what MLPerf’s rules ask for; all other settings are LoadGen’s "
         "own for the model"
     )
-    given = loadgen.settings(block)
-    return tables.make(title, chosen, given, look="compact", label=f"settings of LoadGen, {where}", marks=_no_marks)
+    return tables.make(
+        title, chosen, list(block.settings), look="compact", label=f"settings of LoadGen, {where}", marks=_no_marks
+    )
 
 
 def _no_marks(_: object) -> Mapping[str, Any]:
@@ -155,7 +429,7 @@ def cold(block: ColdBlock, among: Sequence[ColdBlock]) -> Table:
     scale = tables.scale("time", totals)
     note = ": phases as medians over launches, the total as their geometric mean" if block is among[0] else ""
     title, label = f"Cold start of {where}, {scale.unit}{note}", f"cold start of {where}"
-    return of_block(title, columns.COLD, block, scales={"time": scale}, label=label, case=block.case)
+    return of_block(title, COLD, block, scales={"time": scale}, label=label, case=block.case)
 
 
 def peak(block: MemoryBlock, among: Sequence[MemoryBlock]) -> Table:
@@ -164,7 +438,7 @@ def peak(block: MemoryBlock, among: Sequence[MemoryBlock]) -> Table:
     scale = tables.scale("bytes", [row.most_bytes for row in block.rows])
     note = ": median and range over launches" if block is among[0] else ""
     title, label = f"Peak resident memory of {where}{note}", f"peak memory of {where}"
-    return of_block(title, columns.PEAK, block, scales={"bytes": scale}, label=label, case=block.case)
+    return of_block(title, PEAK, block, scales={"bytes": scale}, label=label, case=block.case)
 
 
 def grid(title: str, blocks: Sequence[BlockType], value: Callable[[Any], str]) -> Table:
@@ -178,7 +452,7 @@ def grid(title: str, blocks: Sequence[BlockType], value: Callable[[Any], str]) -
             own = by_arm.get(row.arm)
             if own is None:
                 return NONE
-            mark = columns.arm_cell(own).mark
+            mark = arm_cell(own).mark
             return Cell(f"{mark} {value(own)}" if own.standing == "unequal" else mark or value(own))
 
         return Column(lambda _: sentences.named(block, blocks), cell)
@@ -199,7 +473,7 @@ def _cost(row: Row, case: Case) -> str:
 
 
 def _arm(row: Row) -> Cell:
-    return columns.arm_cell(row, row.reason if row.standing not in ("shown", "ranked") else "")
+    return arm_cell(row, row.reason if row.standing not in ("shown", "ranked") else "")
 
 
 def tradeoff(found: Tradeoff) -> Table:

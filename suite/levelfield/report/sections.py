@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from levelfield.analysis import Analysis
-from levelfield.analysis.conditions import fate
-from levelfield.analysis.precision import Tradeoff
-from levelfield.analysis.scaling import Scaling
+from levelfield.analysis.machine import fate
+from levelfield.analysis.scaling import Scaling, Tradeoff
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.record.schema import Case, Failure, Run
 from levelfield.report import (
@@ -25,7 +24,7 @@ from levelfield.report import (
     units,
     xy_charts,
 )
-from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.sentences import IN_THESE_MINUTES
 from levelfield.report.tables import Table
 
 
@@ -120,7 +119,7 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         title = names.model(model)
         yield Section(names.anchor("model", str(number)), title, title, entries=tuple(entries))
     if analysis.convergence:
-        entries = (_trained(run, block, analysis.convergence) for block in analysis.convergence)
+        entries = (_trained(block, analysis.convergence) for block in analysis.convergence)
         yield Section("convergence", "Time to accuracy", "Time to accuracy", entries=tuple(entries))
     if analysis.loadgen:
         entries = (_driven(run, block, analysis.loadgen) for block in analysis.loadgen)
@@ -145,7 +144,6 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     yield from _whole_launches(analysis, anchors[len(analysis.timed) :])
     for section, tables in (
         (Section("gpu", "GPU", "GPU"), map(hardware.gpu, analysis.devices)),
-        (Section("all-reduce", "All-reduce", "All-reduce"), map(hardware.all_reduce, analysis.all_reduces)),
         (Section("energy", "CPU energy", "CPU energy"), map(hardware.energy, analysis.energies)),
         (Section("cost", hardware.COST, hardware.COST, hardware.cost_lead(run)), hardware.cost_tables(run, analysis)),
     ):
@@ -260,7 +258,7 @@ def _failures(block: BlockAnalysis) -> tuple[tuple[str, str, Failure], ...]:
     return tuple((row.arm, row.backend, row.failure) for row in block.rows if row.failure is not None)
 
 
-def _trained(run: Run, block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Entry:
+def _trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Entry:
     case, where = block.case, sentences.named(block, among)
     target = units.NO_VALUE if block.target is None else units.accuracy(block.target)
     limit = f", {block.limit} steps at the most" if block.limit is not None else ""
@@ -284,9 +282,7 @@ def _trained(run: Run, block: ConvergenceBlock, among: Sequence[ConvergenceBlock
         about,
         finding=sentences.convergence(block, among),
         figures=tuple(figures),
-        table=replace(
-            results.trained(block, among, sentences.images(run)), title=title, label=f"time to accuracy of {where}"
-        ),
+        table=replace(results.trained(block, among), title=title, label=f"time to accuracy of {where}"),
         more="Seed by seed",
         more_tables=(results.seeds(block, where),),
         failures=_failures(block),
@@ -304,8 +300,6 @@ def _driven(run: Run, block: LoadGenBlock, among: Sequence[LoadGenBlock]) -> Ent
     if values := loadgen.values(block):
         caption = f"{what}: geometric mean over launches{_interval(values)}, each launch as a small dot."
         figures.append(Figure("intervals", values, f"{what} of {where}", caption))
-    if load := loadgen.load(block):
-        figures.append(Figure("plane", load, f"Latency of {where} against offered load", _LOAD))
     title = f"{where}: {loadgen.what(block)}, {units.plural(block.generations, 'launch', 'launches')}"
     rates = (results.offered_loads(block, where),) if block.scenario == "Server" else ()
     return Entry(
@@ -342,18 +336,7 @@ def _scaling(found: Scaling) -> Entry:
         about.append(f"{units.plural(case.threads, 'thread')} each")
     elif case.processes > 1:
         about.append(sentences.workers(case))
-    chart = xy_charts.scaling(found)
-    fewest = units.plural(found.counts[0], found.one, found.over)
-    caption = (
-        f"Speed-up of each arm over itself with {fewest}, with its 95 % interval; the dashed line is perfect scaling."
-    )
-    return Entry(
-        where,
-        ", ".join([*about, case.device]),
-        case=case,
-        figures=(Figure("plane", chart, f"Speed-up by {found.over} of {where}", caption),) if chart is not None else (),
-        table=results.scaling(found),
-    )
+    return Entry(where, ", ".join([*about, case.device]), case=case, table=results.scaling(found))
 
 
 _STEP = (
@@ -369,10 +352,6 @@ _ROOFLINE = (
 _COURSE = (
     "Test accuracy over training time, medians over seeds; the dashed line is the target, a mark where an arm was "
     "there."
-)
-_LOAD = (
-    "99th percentile of a query against the rate at which LoadGen sent them; the dashed line is the latency target. "
-    "Hollow marks are rates at which some test did not hold it."
 )
 _TRADEOFF = (
     "One mark an arm and precision; a line joins the precisions of one arm. Hollow marks are not equal to the "

@@ -1,9 +1,10 @@
 """The verdicts in words, the same in the terminal and on the page."""
 
+import enum
 import math
 from collections.abc import Sequence
 
-from levelfield.analysis import Analysis, conditions
+from levelfield.analysis import Analysis, machine
 from levelfield.analysis.time_spent import COUNTED, TimeSpent
 from levelfield.analysis.types import (
     BlockAnalysis,
@@ -17,20 +18,47 @@ from levelfield.analysis.types import (
     TimedBlock,
 )
 from levelfield.record.schema import Absent, Case, Imported, Run, Settings
-from levelfield.report import names, separation, units
-from levelfield.report.separation import IN_THESE_MINUTES, Relation
+from levelfield.report import names, units
 from levelfield.statistics import windows
-from levelfield.statistics.proportions import Proportion, proportion
+from levelfield.statistics.proportions import Proportion
+from levelfield.statistics.verdicts import Verdict
 
 ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and no throughput."
+IN_THESE_MINUTES = "in these minutes"
+"""Note on the interval of one arm's own time: it holds for the run, not for another hour. Only ratios travel."""
+
+
+class Relation(enum.StrEnum):
+    """Relation of the best arm to another one, which every output takes from here."""
+
+    EQUAL = "equal"
+    """The interval of their ratio lies inside the margin: what difference there may be does not matter."""
+    NOT_SEPARATED = "not separated"
+    """It lies neither inside the margin nor apart from no difference: it is always shown with the word."""
+    FASTER = "faster"
+    """It excludes no difference."""
+
+
+_RELATIONS = {
+    Verdict.SAME: Relation.EQUAL,
+    Verdict.INCONCLUSIVE: Relation.NOT_SEPARATED,
+    Verdict.SLOWER: Relation.FASTER,
+}
+
+
+def relation(row: RankedRow) -> Relation | None:
+    """Return the relation of the best arm to this one; None where that is not known."""
+    return _RELATIONS.get(row.verdict) if row.verdict is not None else None
+
+
+def best_is(row: RankedRow, block: RankedBlock) -> str:
+    """Return the relation of the best to a row; empty for the best itself and for rows without a rank."""
+    known = relation(row)
+    return known.value if known is not None and row.arm != block.best else ""
 
 
 def overall(analysis: Analysis) -> str:
-    """Return the main result in one sentence: the fastest arm, model by model.
-
-    It is on latency, or on throughput where latency was not measured, or of what else was timed, or on trainings to a
-    target where nothing was timed.
-    """
+    """Return the main result in one sentence: the fastest arm, model by model, in the scenario that matters most."""
     chosen = _main(analysis)
     if not chosen:
         return _without_timing(analysis)
@@ -74,7 +102,7 @@ def margins(analysis: Analysis) -> str:
     behind = []
     for block in chosen:
         first = {block.best, *block.also_first}
-        slower = (row for row in block.rows if separation.relation(row) is Relation.FASTER and row.arm not in first)
+        slower = (row for row in block.rows if relation(row) is Relation.FASTER and row.arm not in first)
         row = next(slower, None)
         if row is not None and row.ratio is not None:
             behind.append((row, row.ratio, _where(block, chosen)))
@@ -119,10 +147,7 @@ def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
 
 
 def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
-    """Return precision, threads and processes of a block, each only where other blocks of the model differ in it.
-
-    Returns such as `["bf16", "1 thread"]`; empty where nothing has to be said.
-    """
+    """Return precision, threads and processes of a block, each only where other blocks of the model differ in it."""
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]
     extras = [case.precision] if any(other.precision != case.precision for other in others) else []
@@ -132,11 +157,7 @@ def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> li
 
 
 def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
-    """Return a block's verdict, with its numbers.
-
-    `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9) in these minutes, 15 % (12–18 %) faster than
-    tensorflow-xla.`
-    """
+    """Return a block's verdict, with its numbers: `openvino is fastest on BERT-base, batch 1: 69.0 ms …`."""
     case = block.case
     what = f", {names.scenario_title(case).lower()}" if case.depth else ""
     where = ", ".join([f"{names.model(case.model)}{what}{names.batch(case)}", *precisions_apart(block, among)])
@@ -157,11 +178,7 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
 
 
 def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ()) -> str:
-    """Return the verdict on trainings to a target, with its numbers.
-
-    `jax is first at 97.0 % on small MLP: 61.2 ms (55.0–68.1) of training in these minutes and 95 steps, 12 % (9.0–15 %)
-    faster than torch.`
-    """
+    """Return the verdict on trainings to a target, with its numbers: `jax is first at 97.0 % on small MLP: …`."""
     where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
@@ -175,11 +192,7 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
 
 
 def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
-    """Return the verdict on a case that MLPerf LoadGen drove, with its numbers; it is no MLPerf result.
-
-    `openvino is fastest in LoadGen SingleStream on ResNet-50: 21.4 ms (20.9–21.9) at the 90th percentile in these
-    minutes, 12 % (9.0–15 %) faster than onnxruntime.`
-    """
+    """Return the verdict on a case that MLPerf LoadGen drove, with its numbers; it is no MLPerf result."""
     where = f"LoadGen {block.scenario} on {', '.join([names.network(block.case), *precisions_apart(block, among)])}"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
@@ -198,13 +211,10 @@ def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
 
 
 def _leading(block: RankedBlock) -> str:
-    """Return what may be said of the arms that share the first rank, where several do.
-
-    `openvino and onnxruntime are not separated`; `openvino and jax are equal, openvino and torch are not separated`.
-    """
+    """Return what may be said of the arms that share the first rank: `openvino and onnxruntime are not separated`."""
     clauses = []
     for word in Relation:
-        others = [row.arm for row in block.rows if row.arm in block.also_first and separation.relation(row) is word]
+        others = [row.arm for row in block.rows if row.arm in block.also_first and relation(row) is word]
         if others and word is Relation.FASTER:  # the interval against the best is sharper than that of all pairs
             clauses.append(f"{block.best} is {word} than {join(others)}")
         elif others:
@@ -225,7 +235,7 @@ def _sole_leader(block: RankedBlock, top: str) -> str:
     others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
     if not others:
         return "alone is ranked"
-    return top if separation.relation(others[0]) is Relation.FASTER else "leads"
+    return top if relation(others[0]) is Relation.FASTER else "leads"
 
 
 def _ranked(block: RankedBlock, where: str, cost: str) -> str:
@@ -241,7 +251,7 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     text = f"{block.best} {where}: {cost}"
     if behind is None:
         return f"{text}; no other arm could be ranked."
-    match separation.relation(behind):
+    match relation(behind):
         case Relation.FASTER if behind.ratio is not None and behind.ratio.value >= units.MULTIPLE_FROM:
             value, bounds = units.behind(behind.ratio)
             return f"{text}; {behind.arm} takes {value}{f' ({bounds})' if bounds else ''} the time."
@@ -258,12 +268,6 @@ def quantiles_absent(block: TimedBlock) -> str:
     if not reason:
         return ""
     return f"{reason[:1].upper()}{reason[1:]}: of fewer, not even the slowest bounds it from above (95 %)."
-
-
-def images(run: Run) -> str:
-    """Name what trainings to a target were on: `the digits`; in records of earlier versions also `own images 1a2b…`."""
-    own = run.settings.own_images
-    return "the digits" if own is None else f"own images {own.sha256[:12]}".rstrip()
 
 
 def title(case: Case) -> str:
@@ -395,7 +399,7 @@ def disturbed(analysis: Analysis) -> str:
     if not status.rounds_disturbed:
         return ""
     total = status.rounds + status.rounds_disturbed
-    fate = conditions.fate(status.rounds_disturbed, status.rounds_kept)
+    fate = machine.fate(status.rounds_disturbed, status.rounds_kept)
     return f"{status.rounds_disturbed} of {total} rounds were disturbed from outside and {fate}."
 
 
@@ -408,12 +412,8 @@ def precision(half_width: float) -> str:
 
 
 def crossed(block: RankedBlock) -> str:
-    """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is.
-
-    `tensorflow (+25 %) is not shown to be slower, onnxruntime (+11 %) is: the launches of tensorflow differ more, which
-    widens its interval.`
-    """
-    found = separation.crossed(block)
+    """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is."""
+    found = _crossed(block)
     if found is None:
         return ""
     wide, slower = (
@@ -480,25 +480,6 @@ def identical(analysis: Analysis) -> str:
     return f"{text}."
 
 
-def calibrated(run: Run) -> str:
-    """Say what a calibration of this machine had shown, which earlier versions made; empty: there is none."""
-    known = run.calibrated
-    if known is None:
-        return ""
-    where = f"{known.backend}, {names.model(known.model)}"
-    text = (
-        f"This machine was calibrated on {known.finished[:10]}: identical arms ({where}) were called different in "
-        f"{_share(proportion(known.different, known.runs))} and shown to be the same within "
-        f"{units.percent(known.margin)} in {known.same}"
-    )
-    if known.minimum_detectable_effect is not None:
-        text += (
-            f"; {known.launches} launches an arm find a slowdown of {units.percent(known.minimum_detectable_effect)} "
-            "in 95 % of cases"
-        )
-    return f"{text}."
-
-
 def _share(found: Proportion) -> str:
     """`0 of 40 (95 %: 0.0–8.8 %)`."""
     return f"{found.successes} of {found.trials} (95 %: {100 * found.low:.1f}–{100 * found.high:.1f}{units.NBSP}%)"
@@ -532,3 +513,23 @@ LABELS = {
 def label(name: str) -> str:
     """Say what a labelled run may not be used for."""
     return LABELS.get(name, f"This run is labelled: {name}.")
+
+
+def _crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
+    """Return two arms: the first is not shown to be slower where the second is, though its estimate is worse."""
+    rows = [(row.ratio.value, row) for row in block.rows if row.ratio is not None and row.rank is not None]
+    pairs = [
+        (one - other, wide, slower)
+        for one, wide in rows
+        for other, slower in rows
+        if one > other and slower.arm != block.best and _before(wide, slower)
+    ]
+    if not pairs:
+        return None
+    _, wide, slower = max(pairs, key=lambda pair: pair[0])
+    return wide, slower
+
+
+def _before(wide: RankedRow, slower: RankedRow) -> bool:
+    apart = relation(slower) is Relation.FASTER and relation(wide) in (Relation.EQUAL, Relation.NOT_SEPARATED)
+    return apart or (wide.rank or 0) < (slower.rank or 0)

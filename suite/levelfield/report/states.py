@@ -53,11 +53,6 @@ def contended(row: RankedRow) -> str:
     return units.times(row.contended) if isinstance(row, Row) and row.contended is not None else ""
 
 
-def has_contended(block: TimedBlock) -> bool:
-    """Return whether any row of a case has a ratio when contended."""
-    return any(row.contended is not None for row in block.rows)
-
-
 def not_calm(row: Row) -> str:
     """Return the windows that were left out since the machine was not calm, as the page's script reads them."""
     return " ".join(f"{generation}:{round_}:{attempt}" for generation, round_, attempt in row.not_calm)

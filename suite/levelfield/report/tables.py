@@ -1,15 +1,22 @@
 """One model of a table, for every format: columns that know their cells, and what becomes of the rows.
 
 A column is declared once; a writer for each format takes it from there: `templates/tables.html.j2` for pages,
-`terminal_tables.py`, `markdown.py`, and `export` for files.
+`rendered` for terminals, `markdown.py`, and `export` for files.
 """
 
 import itertools
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from rich import box
+from rich.cells import cell_len
+from rich.table import Table as RichTable
+from rich.text import Text
+
 from levelfield.analysis.types import Estimate
+from levelfield.errors import printable
 from levelfield.record.schema import Absent, Case
 from levelfield.report import units
 from levelfield.report.units import Scale
@@ -27,6 +34,11 @@ _SCALES: Mapping[Kind, Callable[[float], Scale]] = {
     "rate": units.scale_count,
 }
 ONE = Scale("", 1.0)
+SHORTEST_NAME = 12
+"""Columns that names keep in the narrowest terminal."""
+WIDEST_HEADING = 16
+"""Columns in which the headings of figures are wrapped."""
+_STYLES = {"unequal": "red", "failed": "red", "control": "dim", "absent": "dim"}
 
 
 @dataclass(frozen=True)
@@ -247,3 +259,34 @@ ARM: Column[Any] = Column("Arm", lambda row: Cell(row.arm, backend=row.backend),
 def lowered(heading: str) -> str:
     """Return a heading as it stands within a line: `arm`, but `CPU` and `J an item`."""
     return heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading
+
+
+def rendered(table: Table, *, narrow: bool = False) -> RichTable:
+    """Return a table to be printed, `narrow`: without wide columns; texts of records are never rich's markup."""
+    table = table.shown("text", narrow=narrow)
+    found = plain_table(table.title)
+    for number, (column, head) in enumerate(zip(table.columns, table.heads, strict=True)):
+        heading = lowered(head.text) if isinstance(column.heading, str) else head.text
+        if head.numeric:
+            parts = (heading, head.interval.replace("95 %", f"95{units.NBSP}%"))
+            wrapped = "\n".join(line for part in parts for line in textwrap.wrap(part, WIDEST_HEADING))
+            found.add_column(text(wrapped), justify="right", no_wrap=True)
+        else:
+            cells = (line.cells[number] for line in table.lines)
+            longest = max((cell_len(cell.text) for cell in cells if cell.backend is not None), default=0)
+            found.add_column(text(heading), min_width=min(longest, SHORTEST_NAME) or None, overflow="fold")
+    for line in table.lines:
+        found.add_row(*(text(cell.line) for cell in line.cells), style=_STYLES.get(line.standing))
+    return found
+
+
+def text(content: str, style: str = "") -> Text:
+    """Make a text without control characters: a record must not control the terminal."""
+    return Text(printable(content), style)
+
+
+def plain_table(title: str) -> RichTable:
+    """Return a table without lines between its columns."""
+    return RichTable(
+        title=text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )

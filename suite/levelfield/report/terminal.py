@@ -1,7 +1,6 @@
 """The whole result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
 import itertools
-import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from levelfield.analysis.types import (
     Row,
     TimedBlock,
 )
+from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
     accuracy,
@@ -33,12 +33,10 @@ from levelfield.report import (
     operators,
     results,
     sentences,
-    separation,
     states,
     units,
 )
-from levelfield.report.tables import Table
-from levelfield.report.terminal_tables import plain_table, rendered, text
+from levelfield.report.tables import Table, plain_table, rendered, text
 
 NARROW = 110
 """Columns of a terminal below which only ranks, values and leads are shown."""
@@ -49,10 +47,7 @@ INSIGHTS = 3
 
 
 def show(run: Run, analysis: Analysis, console: Console) -> None:
-    """Print a run's result.
-
-    Texts from the record are printed as they are, never as rich's markup.
-    """
+    """Print a run's result; texts from the record are printed as they are, never as rich's markup."""
     for part in _parts(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
 
@@ -60,15 +55,15 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
 def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
     narrow = columns < NARROW
     yield from head(run, analysis)
-    yield from rankings(run, analysis, columns=columns)
+    yield from rankings(analysis, columns=columns)
     yield from whole_launches(analysis, narrow=narrow)
     yield from asked_for(run, analysis, narrow=narrow)
-    yield from _insights(analysis)
+    yield from _insights(analysis, narrow=narrow)
     yield Text()
     for warning in analysis.warnings:
         yield _warning(warning)
-    for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
-        yield text(line, "dim")
+    if analysis.identical is not None:
+        yield text(sentences.identical(analysis), "dim")
     yield text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
     if analysis.time_spent is not None:
         yield text(sentences.time_spent(analysis.time_spent), "dim")
@@ -90,7 +85,7 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
         yield text(sentences.disturbed(analysis), "yellow")
 
 
-def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
+def rankings(analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
     """Yield the table of every case with an order of its arms, and what is said of it."""
     narrow = columns < NARROW
     single = operators.table(analysis)
@@ -110,7 +105,7 @@ def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderab
         if states.of_case(block, analysis):
             yield text(states.of_case(block, analysis), "dim")
     for trained in analysis.convergence:
-        table = results.trained(trained, analysis.convergence, sentences.images(run))
+        table = results.trained(trained, analysis.convergence)
         yield from _table(table, narrow=columns < NARROW_CONVERGENCE)
         yield from _reasons(trained)
         yield text(sentences.convergence(trained, analysis.convergence), "dim")
@@ -152,7 +147,7 @@ def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableTy
 
 
 def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
-    """Yield the tables that no default run has: precisions, scaling, all-reduce, accuracy and costs."""
+    """Yield the tables that no default run has: precisions, scaling, accuracy and costs."""
     for found in analysis.tradeoffs:
         where = f"{sentences.title(found.case)}, {units.plural(found.case.threads, 'thread')}"
         yield from _titled(f"Speed and accuracy: {where}", results.tradeoff(found), narrow=narrow)
@@ -162,9 +157,6 @@ def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Rendera
         about += [f"{units.plural(case.threads, 'thread')} each"] if curves.over == "processes" else []
         title = f"Scaling with {curves.over}: {', '.join(about)}"
         yield from _titled(title, results.scaling(curves), narrow=narrow)
-    for sums in analysis.all_reduces:
-        table = hardware.all_reduce(sums)
-        yield from _titled(f"All-reduce: {table.title}", table, narrow=narrow)
     judged = accuracy.tables(run, analysis)
     for table in judged:
         yield from _titled(f"{accuracy.TITLE}: {table.title}", table, narrow=narrow)
@@ -182,15 +174,22 @@ def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
         yield text(hardware.cost_lead(run), "dim")
 
 
-def _insights(analysis: Analysis) -> Iterator[Text]:
-    """Say the first insights of each kind; all of them are in the report."""
+def _insights(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
+    """Yield the first insights of each kind; all of them, and tables where there is little room, are in the report."""
     for section in insights.sections(analysis.insights):
         yield Text()
         yield text(section.title, "bold")
-        yield from (text(f"• {sentence}") for sentence in section.sentences[:INSIGHTS])
-        left = len(section.sentences) - INSIGHTS
-        if left > 0:
-            yield text(f"  and {left} more in the report", "dim")
+        left = 0
+        for part in section.parts:
+            left += max(0, len(part.listed) - INSIGHTS)
+            yield from (text(f"• {sentence}") for sentence in part.listed[:INSIGHTS])
+            for table in part.tables:
+                shown = () if narrow or part.summary else table.lines[:INSIGHTS]
+                left += len(table.lines) - len(shown)
+                if shown:
+                    yield rendered(replace(table, lines=shown))
+        if left:
+            yield text(f"  {left} more in the report", "dim")
 
 
 def _parity_style(analysis: Analysis) -> str:
@@ -234,10 +233,7 @@ LONGEST_WARNING = 150
 
 
 def show_summary(run: Run, analysis: Analysis, console: Console) -> None:
-    """Print what a run found, in short.
-
-    Texts from the record are printed as they are, never as rich's markup.
-    """
+    """Print what a run found, in short; texts from the record are never rich's markup."""
     for part in _parts_of_summary(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
 
@@ -247,12 +243,12 @@ def _parts_of_summary(run: Run, analysis: Analysis, *, columns: int) -> Iterator
     blocks: list[Ranked] = [each for each in analysis.timed if not operators.is_one(each)]
     blocks += [*analysis.convergence, *analysis.loadgen]
     single = operators.table(analysis)
-    listed = len(blocks) <= MOST_TABLES and (single is None or len(single.lines) <= MOST_OPERATORS)
+    listed = len(blocks) <= MOST_TABLES and (single is None or len(single.table.lines) <= MOST_OPERATORS)
     if listed:
-        yield from rankings(run, analysis, columns=columns)
+        yield from rankings(analysis, columns=columns)
     else:
         if single is not None:
-            yield text(f"The times of {units.plural(len(single.lines), 'operator')} are in the report.")
+            yield text(f"The times of {units.plural(len(single.table.lines), 'operator')} are in the report.")
         yield from _verdicts(blocks, analysis)
         if analysis.loadgen:
             yield text(loadgen.NOT_A_RESULT, "yellow")
@@ -275,7 +271,7 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
     if all(block.best is None for block in blocks) and len(reasons) == 1:
         yield text(f"None of {len(blocks)} cases is ranked: {reasons.pop()}.", "dim")
         return
-    table = plain_table(f"Fastest in each case, 95 % {separation.IN_THESE_MINUTES}")
+    table = plain_table(f"Fastest in each case, 95 % {sentences.IN_THESE_MINUTES}")
     for heading in ("case", "fastest", "next"):
         table.add_column(heading, overflow="fold")
     for block in blocks:
@@ -337,14 +333,12 @@ def _reasons_of_summary(blocks: Sequence[BlockAnalysis], said: Collection[str]) 
 
 def _warnings(warnings: Sequence[Warning_]) -> Iterator[Text]:
     """Return the beginnings of the first warnings, one of each kind."""
-    kinds: dict[str, list[Warning_]] = {}
+    kinds: dict[str, Warning_] = {}
     for warning in warnings:
-        kinds.setdefault(warning.code, []).append(warning)
-    for first, *others in itertools.islice(kinds.values(), MOST_WARNINGS):
-        about = sentences.join(list(dict.fromkeys(each.about for each in (first, *others) if each.about)))
-        said = first.message.removeprefix(f"{first.about} ") if not others else first.message
-        whole = f"{about}: {said}" if about else said
-        yield text(f"Warning: {textwrap.shorten(whole, LONGEST_WARNING, placeholder=' …')}", "yellow")
-    left = len(kinds) - MOST_WARNINGS
+        kinds.setdefault(warning.code, warning)
+    for first in itertools.islice(kinds.values(), MOST_WARNINGS):
+        whole = f"{first.about}: {first.message}" if first.about else first.message
+        yield text(f"Warning: {one_line(whole, LONGEST_WARNING)}", "yellow")
+    left = len(warnings) - min(len(kinds), MOST_WARNINGS)
     if left > 0:
         yield text(f"{units.plural(left, 'more warning')} in the report.", "dim")

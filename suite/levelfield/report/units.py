@@ -37,13 +37,7 @@ _COUNTS = (Scale("", 1.0), Scale("k", 1e3), Scale("M", 1e6), Scale("G", 1e9))
 
 
 def scale_ns(value_ns: float) -> Scale:
-    """Return the largest unit of time in which the value is at least one: ns, µs, ms, s.
-
-    Examples
-    --------
-    >>> scale_ns(21_300_000).unit
-    'ms'
-    """
+    """Return the largest unit of time in which the value is at least one: ns, µs, ms, s."""
     return _largest(_TIMES, value_ns)
 
 
@@ -117,10 +111,7 @@ def rate(value: float | None) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """Write an amount or a rate with its unit: `8.18 GFLOP`, `164 GFLOP/s`.
-
-    `value`: in the unit.
-    """
+    """Write an amount or a rate with its unit: `8.18 GFLOP`, `164 GFLOP/s`."""
     return _with_unit(value, scale_count(value)) + unit
 
 
@@ -213,8 +204,7 @@ def price(price: Price) -> str:
 def percent_range(low: float, high: float) -> str:
     """Write an interval in percent: `0.9–2.0 %`, or `−0.3 to 1.1 %` where a bound is negative.
 
-    `low`, `high`: bounds as shares (0.01 is 1 %), the lower one first. The lower bound is written as `0` only where it
-    is zero.
+    `low`, `high`: bounds as shares (0.01 is 1 %). The lower bound is written as `0` only where it is zero.
     """
     first = "0" if low == 0 else f"{100 * low:.1g}" if 0 < low < 0.0005 else percent(low).removesuffix(f"{NBSP}%")
     joint = "–" if low >= 0 else " to "

@@ -1,22 +1,19 @@
-"""Charts with two axes: speed against accuracy, speed-up against threads or processes, operators under a roofline.
+"""Charts with two axes: speed against accuracy, accuracy over training time, operators under a roofline.
 
 Positions are percents; y is from the top.
 """
 
-import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from levelfield.analysis.precision import Level, Tradeoff
-from levelfield.analysis.scaling import Curve, Scaling
+from levelfield.analysis.scaling import Level, Tradeoff
 from levelfield.analysis.types import ArmRow, CaseUse, ConvergenceBlock, ConvergenceRow, Row
 from levelfield.record.schema import Absent
-from levelfield.report import axes, charts, names, units
-from levelfield.report.axes import Axis, Tick
-from levelfield.report.charts import Chart
+from levelfield.report import charts, names, units
+from levelfield.report.charts import Axis, Chart, Tick
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
 """Of the precisions of a chart, in the order of the run: the colour of a mark is that of its backend."""
@@ -57,7 +54,7 @@ class Plane(msgspec.Struct, frozen=True):
     shapes: tuple[tuple[str, str], ...] = ()
     """Shape, and its meaning."""
     ideal: tuple[tuple[float, float], ...] = ()
-    """Points of a dashed line: the target, the speed-up of threads and processes that cost nothing, or the ceilings."""
+    """Points of a dashed line: the target, or the ceilings."""
 
     @property
     def summary(self) -> str:
@@ -66,10 +63,7 @@ class Plane(msgspec.Struct, frozen=True):
 
 
 def tradeoff(found: Tradeoff) -> Plane | None:
-    """Return a chart of items a second (to the right: faster) against the relative error (down: nearer the reference).
-
-    None where fewer than two answers have both.
-    """
+    """Return a chart of items a second against the relative error; None where fewer than two have both."""
     plotted = [
         (level, rate, error) for level in found.levels if (rate := _rate(level.row)) and (error := _error(level))
     ]
@@ -77,7 +71,7 @@ def tradeoff(found: Tradeoff) -> Plane | None:
         return None
     rates = [rate for _, rate, _ in plotted]
     scale = units.scale_count(max(rates))
-    x = axes.make(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
+    x = charts.make_axis(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
     y, y_ticks = _decades([error for _, _, error in plotted])
     shape_of = dict(zip(found.precisions, SHAPES, strict=False))
     spots = {
@@ -127,7 +121,7 @@ def roofline(found: Sequence[CaseUse]) -> Plane | None:
     fastest = [min(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
     slowest = [max(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
     flops, bytes_per_s = (ceiling.per_s for ceiling in (plotted[0].ceilings.flops, plotted[0].ceilings.bytes))
-    x = axes.make(intensity, 1.0, "FLOP for each byte that is moved once", "")
+    x = charts.make_axis(intensity, 1.0, "FLOP for each byte that is moved once", "")
     y, y_ticks = _decades([*(each.flops_per_s.value for each in (*fastest, *slowest)), flops], unit="FLOP/s")
     kinds = tuple(dict.fromkeys(_kind(use) for use in plotted))
     shape_of = dict(zip(kinds, SHAPES, strict=False))
@@ -180,69 +174,7 @@ def _decades(values: Sequence[float], unit: str = "") -> tuple[Callable[[float],
     )
 
 
-def scaling(found: Scaling) -> Plane | None:
-    """Return a chart of every arm's speed-up against its threads or processes, with the ideal speed-up.
-
-    None where no arm has one.
-    """
-    curves = [(curve, points) for curve in found.curves if len(points := _points(curve)) > 1]
-    if not curves:
-        return None
-    fewest, most = found.counts[0], found.counts[-1]
-    top = max(most / fewest, *(high or value for _, points in curves for _, value, _, high in points)) * 1.04
-    bottom = min(1.0, *(value if low is None else low for _, points in curves for _, value, low, _ in points)) * 0.96
-
-    def x(number: int) -> float:
-        return round(4 + 92 * (number - fewest) / (most - fewest), 2)
-
-    def y(speed_up: float) -> float:
-        return round(100 * (top - speed_up) / (top - bottom), 2)
-
-    spots = [
-        [
-            Spot(
-                x=x(number),
-                y=y(value),
-                backend=curve.backend,
-                standing="ranked",
-                label=f"{curve.arm}, {units.plural(number, found.one, found.over)}: {value:.2f} times",
-                low=None if low is None else y(low),
-                high=None if high is None else y(high),
-            )
-            for number, value, low, high in points
-        ]
-        for curve, points in curves
-    ]
-    return Plane(
-        x_ticks=tuple(Tick(label=str(number), at=x(number)) for number in found.counts),
-        y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),
-        x_label=found.over,
-        y_label=f"speed-up over {units.plural(fewest, found.one, found.over)} · higher is better",
-        spots=tuple(itertools.chain.from_iterable(spots)),
-        paths=tuple(map(path_of, spots)),
-        arms=legend(curve for curve, _ in curves),
-        ideal=((x(fewest), y(1.0)), (x(most), y(most / fewest))),
-    )
-
-
-def _points(curve: Curve) -> list[tuple[int, float, float | None, float | None]]:
-    return [
-        (point.count, point.speed_up.value, point.speed_up.low, point.speed_up.high)
-        for point in curve.points
-        if point.speed_up is not None
-    ]
-
-
-def _steps_of(bottom: float, top: float) -> list[float]:
-    """Return some five round values between the two."""
-    least = (top - bottom) / 6
-    nice = (each for each in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 1e4) if each >= least)
-    step = next(nice, None) or 10.0 ** math.ceil(math.log10(least))
-    first = math.ceil(bottom / step)
-    return [index * step for index in range(first, math.floor(top / step) + 1)]
-
-
-def legend(rows: Iterable[ArmRow | Curve]) -> tuple[tuple[str, str], ...]:
+def legend(rows: Iterable[ArmRow]) -> tuple[tuple[str, str], ...]:
     """Return each arm once, with its backend."""
     return tuple(dict.fromkeys((row.arm, row.backend) for row in rows))
 
@@ -278,13 +210,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
 
 def times(block: ConvergenceBlock) -> Chart | None:
     """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
-    results = [(row, row.time_ns, row.launch_times_ns) for row in block.rows]
-    values = charts.plotted_values(results)
-    if not values:
-        return None
-    scale = units.scale_ns(min(values))
-    axis = axes.make(values, scale.factor, f"{scale.unit} of training", "lower is better")
-    return charts.interval_chart(results, axis, units.time)
+    return charts.of_times([(row, row.time_ns, row.launch_times_ns) for row in block.rows], " of training")
 
 
 def median_curve(row: ConvergenceRow) -> tuple[CurvePoint, ...]:
@@ -314,7 +240,7 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         return None
     times = [each.elapsed_ns for _, curve in curves for each in curve]
     scale = units.scale_ns(max(times))
-    x = axes.make(times, scale.factor, f"{scale.unit} of training", "")
+    x = charts.make_axis(times, scale.factor, f"{scale.unit} of training", "")
     bottom = min(block.target, *(each.accuracy for _, curve in curves for each in curve))
 
     def y(share: float) -> float:

@@ -40,9 +40,8 @@ from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.schedule.roofline import array_bytes
 from levelfield.schedule.run import RunInProgress
 from levelfield.statistics.arrays import InsufficientData
-from levelfield.statistics.power import Design, minimum_detectable_effect
+from levelfield.statistics.power import Design, VarianceSplit, minimum_detectable_effect, split_variance
 from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
-from levelfield.statistics.variance import VarianceSplit, split_variance
 
 PROBING_SHARE = 0.3
 """Of the time."""

@@ -65,11 +65,6 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
             "This is the report of an `ab`, which holds arms against each other.",
             fix="Measure it again with the command in its last section, and read the two side by side.",
         )
-    if run.settings.own_images is not None:
-        raise LevelfieldError(
-            "This run trained on images of its author's own, which this version does not.",
-            fix="Use the Levelfield that the report was made with.",
-        )
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
     for name, arm in arms.items():
         _check_brought(run, arm.image, arm.backend, registry.all_names())

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.analysis import Analysis, summaries
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
@@ -14,9 +15,8 @@ from levelfield.record import files, page
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
 from levelfield.report import html, terminal
-from levelfield.safety import terminals
 from levelfield.schedule.launch_groups import remaining_passes
-from levelfield.share import run_evidence
+from levelfield.share import attestation
 
 
 def something_left(run: Run) -> bool:
@@ -43,12 +43,12 @@ def show_result(
     """
     content = files.encode(run) if measured else files.content_of(record)
     if measured:
-        evidence, unproven = run_evidence.write_evidence(record.parent, run, content, sign)
+        evidence, unproven = attestation.write_evidence(record.parent, run, content, sign)
     elif sign is not None:
         carried = page.pack(content)
-        evidence, unproven = run_evidence.sign_evidence(record.parent, run, carried, sign, must_sign=True)
+        evidence, unproven = attestation.sign_evidence(record.parent, run, carried, sign, must_sign=True)
     else:
-        evidence, unproven = run_evidence.evidence_of(record, content), ""
+        evidence, unproven = attestation.evidence_of(record, content), ""
     report = record.parent / page.NAME if record.name == files.NAME else record
     compared = within(comparison) if comparison is not None else None
     try:

@@ -24,7 +24,6 @@ from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.resources import RunResources
 from levelfield.version import __version__
 from levelfield.zoo import flops, models
-from levelfield.zoo.operators import parts
 
 
 def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: Iterable[DataSet] = ()) -> Path:
@@ -159,7 +158,7 @@ def _work(plan: Plan) -> tuple[Work, ...]:
         msgspec.structs.replace(
             flops.count(models.get(name), batch, call),
             question=question,
-            operators=parts.of(name, measured) if call is None else {},
+            operators=flops.operators_of(name, measured) if call is None else {},
         )
         for name, batch, call, question in counted
     )

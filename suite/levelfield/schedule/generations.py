@@ -30,7 +30,7 @@ from levelfield.schedule import pacing
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of
 from levelfield.schedule.launch_groups import reusable_workers
-from levelfield.schedule.launches import bring_up, measure_all_reduce, probe
+from levelfield.schedule.launches import bring_up, probe
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_all_again
@@ -332,9 +332,6 @@ class Generations:
         alive = [outcome for outcome in outcomes if outcome.worker is not None]
         if closing:
             self._verify_again(case, alive)
-        with self._phase("probing"):
-            for outcome in alive:
-                measure_all_reduce(outcome)
         for outcome in alive:
             self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
         for outcome in outcomes:

@@ -15,21 +15,16 @@ from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
 from levelfield.plan import cpu_pinning
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
-from levelfield.record.schema import Absent, AllReduce, Arm, Case, Failure, Launch
+from levelfield.record.schema import Arm, Case, Failure, Launch
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder, task_for
-from levelfield.worker.messages import Load, Loaded, Probe, Probed, SumVectors
-from levelfield.zoo import models
+from levelfield.worker.messages import Load, Loaded, Probe, Probed
 from levelfield.zoo.training import convergence, parity
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
 PROBE_TIMEOUT_S = 60.0
-GRADIENT_BYTES = 4
-ALL_REDUCE_BYTES = 1 << 30
-"""About as many are summed in a launch, in no fewer than three sums and no more than the next number."""
-MOST_ALL_REDUCES = 20
 PADDING_BITS = 12
 
 
@@ -263,27 +258,6 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool
         )
         fail(outcome, "load", WorkerError("protocol", message))
     return found == expected
-
-
-def measure_all_reduce(outcome: Outcome) -> None:
-    """Ask a worker that trains with others how long their engine takes to sum a vector as long as all gradients.
-
-    Its figure stands beside those of the training and decides nothing: a worker that cannot say it keeps its results.
-    """
-    if outcome.case.processes == 1 or not outcome.case.trains or outcome.worker is None:
-        return
-    vector_bytes = GRADIENT_BYTES * sum(each.count for each in models.get(outcome.case.model).trained)
-    times = min(max(ALL_REDUCE_BYTES // vector_bytes, 3), MOST_ALL_REDUCES)
-    try:
-        request = SumVectors(vector_bytes // GRADIENT_BYTES, times)
-        summed = outcome.worker.ask(request, AllReduce, PROBE_TIMEOUT_S + times)
-    except WorkerError as error:
-        if error.gone:
-            fail(outcome, "stop", error)
-        outcome.note(all_reduce=Absent(error.message))
-        return
-    summed = msgspec.structs.replace(summed, vector_bytes=vector_bytes)
-    outcome.note(all_reduce=summed)
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:

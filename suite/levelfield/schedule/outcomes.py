@@ -12,7 +12,7 @@ import msgspec
 
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.record.schema import Arm, Case, Failure, Launch, Window
-from levelfield.safety.untrusted import convert
+from levelfield.untrusted import convert
 from levelfield.worker.messages import Reply, Request
 
 Stamps: TypeAlias = tuple[tuple[str, int, int, int], ...]

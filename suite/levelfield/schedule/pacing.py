@@ -13,8 +13,7 @@ from levelfield.analysis import launch_levels
 from levelfield.plan.profiles import Profile
 from levelfield.record.schema import Block, Settings
 from levelfield.statistics.arrays import InsufficientData
-from levelfield.statistics.power import optimal_rounds
-from levelfield.statistics.variance import VarianceSplit, split_variance
+from levelfield.statistics.power import VarianceSplit, optimal_rounds, split_variance
 
 FEWEST_ROUNDS = 2
 """Below this a launch cannot show its own spread between windows."""

@@ -15,7 +15,7 @@ from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker import sources
 from levelfield.worker.messages import Rotate, Rotated
-from levelfield.zoo import decoding, inputs, models, own_inputs
+from levelfield.zoo import decoding, inputs, models
 from levelfield.zoo.decoding import Call
 from levelfield.zoo.weights import Arrays
 
@@ -76,7 +76,7 @@ def _digest(resources: RunResources, case: Case, sets: int) -> str:
     if own is None:
         return _zoo_digest(case.model, case.batch, sets, call_of(case))
     described = store.description(own.model, str(resources.artifacts.root))
-    made = sources.rotation(lambda first: own_inputs.make(described, first, case.batch), sets=sets, batch=case.batch)
+    made = sources.rotation(lambda first: inputs.make_own(described, first, case.batch), sets=sets, batch=case.batch)
     return sources.rotation_digest(made)
 
 

@@ -13,7 +13,7 @@ from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import CheckUpdate, Converged, Train, Trained, Updated
 from levelfield.zoo import honesty, models
-from levelfield.zoo.training import claims, convergence, parity, recipe, update
+from levelfield.zoo.training import convergence, parity, recipe, update
 from levelfield.zoo.training.convergence import ExpectedStart
 from levelfield.zoo.training.recipe import Errors, Goal, Optimizer
 from levelfield.zoo.training.trajectory import Trajectory
@@ -69,7 +69,7 @@ def judge_training(
     """
     found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
     judgement = parity.judge(found, reference, model, precision)
-    finding = claims.judge(
+    finding = honesty.judge_training(
         precision,
         judgement.errors,
         parity.sensitivities(model),
@@ -115,7 +115,7 @@ def judge_convergence(
             f"({expected.tolerance:.0e} allowed)."
         )
     # Only the losses of such a training have a known sensitivity in each precision.
-    finding = claims.judge(
+    finding = honesty.judge_training(
         precision,
         _only_losses(found),
         {name: _only_losses(size) for name, size in convergence.sensitivities(goal).items()},

@@ -1,20 +1,117 @@
-"""Check that a statement is of its run and the bills are of the run's images, and who signed."""
+"""Read what is to be verified, and check its statement, the bills of its images, and who signed.
+
+A page alone, the folder of a run or a record as JSON is read; no link is followed.
+"""
 
 import hashlib
-from collections.abc import Mapping
+import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from levelfield import untrusted
+from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
-from levelfield.record.bases import BaseLock
-from levelfield.record.schema import Image, elsewhere
+from levelfield.record import files
+from levelfield.record import page as pages
+from levelfield.record.page import Evidence
+from levelfield.record.schema import Run, elsewhere
 from levelfield.report.units import plural
-from levelfield.share import signing, statement
-from levelfield.share.inputs import MAX_SBOM_BYTES, SBOM_NAME, Given, content_of
+from levelfield.share import statement
 
 State: TypeAlias = Literal["holds", "broken", "open", "unverified"]
+MAX_SBOM_BYTES = 32 * 1024 * 1024
+SBOM_NAME = re.compile(r"sbom/[A-Za-z0-9_@+][A-Za-z0-9@._+-]{0,200}\.cdx\.json")
+"""What a statement may call a bill of materials: a file of that folder, and nothing else."""
+_FIX = "Name a report's HTML file or a run's folder."
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What is to be verified, decoded."""
+
+    name: str
+    run: Run
+    content: bytes
+    """JSON of the record."""
+    page: bytes | None = None
+    block: str = ""
+    """The record's block of the page, as it is there."""
+    page_statement: tuple[str, str] = ("", "")
+    """Statement and signature inside the page."""
+    statement: bytes | None = None
+    """The statement beside the record, or else that of the page."""
+    signature: str = ""
+    folder: Path | None = None
+    """Where bills of materials may lie; None: the page came alone."""
+
+    @property
+    def record_sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def read(path: Path) -> Given:
+    """Read and decode what was given, within bounds; of a folder with both, the record is that of `run.json`.
+
+    Raises LevelfieldError: nothing of the kind is there, it is too long or no record; with exit code 1 where it was one
+    and was damaged.
+    """
+    if path.is_dir():
+        page, record = (content_of(path / name, pages.MAX_BYTES) for name in (pages.NAME, files.NAME))
+        if page is None and record is None:
+            raise LevelfieldError(f"{path} holds no {pages.NAME}.", fix=_FIX)
+        return decode(str(path), page=page, record=record, folder=path)
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "its links lead in a circle"
+        raise LevelfieldError(f"{path} cannot be read: {said}.", fix=_FIX) from error
+    content = content_of(real, pages.MAX_BYTES)
+    if content is not None and pages.is_page(content):
+        return decode(str(path), page=content)
+    if content is not None and content[:200].lstrip().startswith(b"{"):
+        return decode(str(path), record=content, folder=real.parent)
+    raise LevelfieldError(f"{path} is neither a report's page nor a record.", fix=_FIX)
+
+
+def decode(name: str, *, page: bytes | None = None, record: bytes | None = None, folder: Path | None = None) -> Given:
+    """Decode a page, a record, or both; statement and signature are those of the folder, or else of the page."""
+    block, inside = pages.split(page) if page is not None else ("", ("", ""))
+    stated = content_of(folder / statement.NAME, statement.MAX_BYTES) if folder is not None else None
+    signature = inside[1]
+    if folder is not None and stated is not None:
+        signature = (content_of(folder / statement.SIGNATURE, statement.MAX_SIGNATURE_BYTES) or b"").decode(
+            "ascii", "replace"
+        )
+    content = record if record is not None else pages.unpack(block)
+    return Given(
+        name=name,
+        run=guarded.decode(content, name),
+        content=content,
+        page=page,
+        block=block,
+        page_statement=inside,
+        statement=stated if stated is not None else inside[0].encode(errors="replace") or None,
+        signature=signature,
+        folder=folder,
+    )
+
+
+def content_of(file: Path, most_bytes: int) -> bytes | None:
+    """Return the bytes of a plain file, or None where there is none; links are not followed, and a pipe is no wait.
+
+    Raises LevelfieldError: it is something else than a plain file, too long, or cannot be read.
+    """
+    try:
+        return untrusted.read_plain(file, most_bytes, follow_links=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except untrusted.TooLargeError as error:
+        raise LevelfieldError(
+            f"{file} is longer than {most_bytes} bytes, the most that such a file may have.", fix=files.DAMAGED
+        ) from error
+    except OSError as error:
+        raise LevelfieldError(f"{file} cannot be read: {error.strerror or error}.", fix=_FIX) from error
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -42,7 +139,7 @@ def of_statement(given: Given) -> list[Check]:
     wrong = [name for name in stated.sboms if not SBOM_NAME.fullmatch(name)]
     if wrong:
         return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
-    expected = statement.make(given.run, record_sha256=given.record_sha256, sboms=stated.sboms, part=stated.part_sha256)
+    expected = statement.make(given.run, record_sha256=given.record_sha256, sboms=stated.sboms)
     if expected == given.statement:
         says = "It is of exactly this record, these images and these inputs."
         return [*checks, Check("statement", "holds", says)]
@@ -62,7 +159,7 @@ def of_bills(given: Given) -> list[Check]:
     absent: list[str] = []
     from levelfield.images import sbom
 
-    own, bases = given.run.settings.launcher, given.run.bases
+    own = given.run.settings.launcher
     names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in given.run.images)
     images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, given.run.images, strict=True)}
     for name, sha256 in stated.sboms.items():
@@ -73,9 +170,7 @@ def of_bills(given: Given) -> list[Check]:
         if content is None:
             absent.append(name)
         elif hashlib.sha256(content).hexdigest() != sha256:
-            wrong.append(
-                f"{name} is not the file that the statement names{_bill_difference(content, name, images, bases)}"
-            )
+            wrong.append(f"{name} is not the file that the statement names")
         elif name in images:
             wrong += [f"{name}: {each}" for each in sbom.contradictions(content, images[name])[:5]]
         else:
@@ -88,27 +183,10 @@ def of_bills(given: Given) -> list[Check]:
     return [Check("bills of materials", "holds", says)]
 
 
-def _bill_difference(content: bytes, name: str, images: dict[str, Image], bases: Mapping[str, BaseLock]) -> str:
-    """Return what differs in a changed bill, where that is known."""
-    from levelfield.images import sbom
-
-    if name not in images:
-        return ""
-    named = sbom.contradictions(content, images[name])
-    if not named:
-        try:
-            made = sbom.of_record(images[name], bases)
-        except LevelfieldError:
-            return ""
-        named = sbom.first_difference(content, made)
-    return f" ({'; '.join(named[:3])})" if named else ""
-
-
 def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
-    """Check the signature of a statement.
+    """Check the signature of a statement; return the name of the signer by a file of signers, empty for none.
 
-    `signers`: a file of allowed signers; None: no signer is known. Returns name of the signer by that file; empty where
-    it names none with this key. Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
+    Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
     """
     if given.statement is None or not given.signature:
         return "", Check(
@@ -116,7 +194,7 @@ def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
             "open",
             "It is not signed: with a changed sample, everything else could have been made anew to fit.",
         )
-    found = signing.check(given.statement, given.signature, signers)
+    found = statement.check_signature(given.statement, given.signature, signers)
     if not found.good:
         return "", Check("signature", "broken", "The signature is not of this statement.")
     if found.signer:
@@ -126,3 +204,82 @@ def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
     else:
         says = f"It is by the key {found.key}, which {signers} does not list."
     return "", Check("signature", "open", says)
+
+
+def write_evidence(folder: Path, run: Run, content: bytes, key: Path | None = None) -> tuple[Evidence, str]:
+    """Write the statement of a run that has just ended, and sign it where a key is given.
+
+    `content`: the record's JSON. Returns what the page carries, and one sentence on what is missing, empty where
+    nothing is. Nothing is raised: hours of measuring must not end in an error of what describes them.
+    """
+    carried = pages.pack(content)
+    try:
+        return sign_evidence(folder, run, carried, key)
+    except LevelfieldError as error:
+        return carried, f"This run has no statement: {error.message}"
+    except Exception as error:  # noqa: BLE001
+        return carried, f"This run has no statement: {error.__class__.__name__}: {error}."
+
+
+def sign_evidence(
+    folder: Path, run: Run, carried: Evidence, key: Path | None, *, must_sign: bool = False
+) -> tuple[Evidence, str]:
+    """Write the statement and the bills of a run, and sign it where a key is given.
+
+    Raises LevelfieldError: with `must_sign`, the key does not sign; statement and signature are then as they were.
+    """
+    sboms, missing = _bills(folder, run)
+    text = statement.make(run, record_sha256=carried.sha256, sboms=sboms)
+    signature = ""
+    if key is not None:
+        try:
+            signature = statement.sign(text, key)
+        except LevelfieldError as error:
+            if must_sign:  # nothing was changed yet
+                raise
+            missing = (*missing, error.message)
+    (folder / statement.SIGNATURE).unlink(missing_ok=True)  # of what the statement was before
+    files.write_atomically(folder / statement.NAME, text)
+    if signature:
+        files.write_atomically(folder / statement.SIGNATURE, signature.encode())
+    incomplete = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
+    return msgspec.structs.replace(carried, statement=text.decode(), signature=signature), incomplete
+
+
+def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Write the bill of every image; return their digests by name, and why some are missing."""
+    from levelfield.images import sbom  # a run has its record even where the CycloneDX library is not
+
+    written: dict[str, str] = {}
+    missing: list[str] = []
+    for image in run.images:
+        if image.unlocked:
+            continue  # the report says so in its first lines
+        try:
+            content = sbom.of_record(image, run.bases)
+        except LevelfieldError as error:
+            missing.append(error.message)
+            continue
+        (folder / sbom.FOLDER).mkdir(exist_ok=True)
+        name = sbom.file_name(image.name, image.variant, elsewhere(image.launcher, run.settings.launcher))
+        files.write_atomically(folder / sbom.FOLDER / name, content)
+        written[f"{sbom.FOLDER}/{name}"] = hashlib.sha256(content).hexdigest()
+    return written, tuple(missing)
+
+
+def evidence_of(record: Path, content: bytes) -> Evidence:
+    """Return what the page of an earlier run carries: also its statement, where that is of this record."""
+    carried = pages.pack(content)
+    stated = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
+    if stated is not None:
+        signature = content_of(record.parent / statement.SIGNATURE, statement.MAX_SIGNATURE_BYTES) or b""
+    else:
+        file = content_of(record, pages.MAX_BYTES) or b""
+        stated, signature = (part.encode() for part in pages.split(file)[1]) if pages.is_page(file) else (b"", b"")
+    known = statement.read(stated)
+    if known is None or known.record_sha256 != carried.sha256:
+        return carried
+    try:
+        return msgspec.structs.replace(carried, statement=stated.decode(), signature=signature.decode("ascii"))
+    except UnicodeDecodeError:
+        return carried

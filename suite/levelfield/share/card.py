@@ -16,10 +16,10 @@ from levelfield.compare.formats import html
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError, printable, shortened
 from levelfield.record.schema import Run
-from levelfield.report import axes, loadgen, names, pages, results, sentences, units
+from levelfield.report import charts, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
 from levelfield.report.tables import Table
-from levelfield.safety.terminals import markdown_text as cell
+from levelfield.terminals import markdown_text as cell
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 720
@@ -46,7 +46,7 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
         if block.case.one_by_one:
             yield from ("", sentences.ONE_BY_ONE)
     for trained in analysis.convergence:
-        yield from _table(results.trained(trained, analysis.convergence, sentences.images(run)))
+        yield from _table(results.trained(trained, analysis.convergence))
     for driven in analysis.loadgen:
         yield from _table(results.driven(driven, analysis.loadgen))
     if analysis.loadgen:
@@ -59,10 +59,7 @@ def _table(found: Table) -> Iterator[str]:
 
 
 def svg(run: Run, analysis: Analysis) -> str:
-    """Return the main result of a run as one picture: bars of its latency, or of what else was timed or trained.
-
-    Of a run of `levelfield ab` it shows the ratios of the two arms.
-    """
+    """Return the main result of a run as one picture: bars, or the ratios of the two arms of an `ab`."""
     compared = _compared(run)
     answer = sentences.overall(analysis) if compared is None else phrases.first_line(compared)
     about = f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}."
@@ -143,7 +140,7 @@ def _picture(
     rows = shown[:_MOST_ROWS]
     found = {row.arm: costs[row.arm] for row in rows if row.standing in ("ranked", "shown")}
     ends = [cost.value if cost.high is None else cost.high for cost in found.values() if cost is not None]
-    longest = max(axes.unbroken(ends)) if ends else 1.0
+    longest = max(charts.unbroken(ends)) if ends else 1.0
     bars = []
     for row in rows:
         arm, cost = shortened(row.arm, _NAME_CHARACTERS), found.get(row.arm)

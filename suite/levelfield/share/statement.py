@@ -1,21 +1,31 @@
 """The statement of a run: an in-toto statement over the record, the images and the inputs, as plain JSON.
 
-It is a pure function of the record and of a few digests, so that a verifier can make it again and compare.
+It is a pure function of the record and of a few digests, so that a verifier can make it again and compare. It is signed
+by SSH keys, since people have one: `ssh-keygen -Y`, in the namespace `levelfield`.
 
 References
 ----------
 in-toto Attestation Framework, Statement v1, https://github.com/in-toto/attestation/tree/main/spec/v1
 SLSA Provenance v1, https://slsa.dev/spec/v1.0/provenance
+OpenSSH, PROTOCOL.sshsig; ssh-keygen(1), "ALLOWED SIGNERS".
 """
 
+import base64
+import binascii
+import os
+import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from levelfield.analysis import collect
-from levelfield.errors import shortened
+from levelfield.errors import LevelfieldError, shortened
 from levelfield.record.schema import Run, elsewhere
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -26,20 +36,20 @@ NAME = "statement.json"
 SIGNATURE = "statement.json.sig"
 RECORD = "run.json"
 """Subject: the record as JSON, to which its page unpacks."""
-_PART = "report.html#record"
-"""Subject of statements of earlier versions: the part of the record that pages held then."""
 MAX_BYTES = 4 * 1024 * 1024
+MAX_SIGNATURE_BYTES = 64 * 1024
+"""Longest signature that is read; those of RSA keys take 1.5 KB."""
+NAMESPACE = "levelfield"
+_TIMEOUT_S = 30
+_ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]{1,76}\n)+)-----END SSH SIGNATURE-----\n")
+_GOOD = re.compile(r'Good "levelfield" signature (?:for (?P<name>.+) )?with (?P<kind>\S+) key (?P<key>SHA256:\S+)')
 
 
-def make(run: Run, *, record_sha256: str, sboms: Mapping[str, str], part: str = "") -> bytes:
-    """Return the statement of a run.
-
-    `sboms`: name (`sbom/torch-cpu.cdx.json`) to SHA-256 of each bill of materials. `part`: digest of the part of the
-    record that the page of an earlier version held.
-    """
+def make(run: Run, *, record_sha256: str, sboms: Mapping[str, str]) -> bytes:
+    """Return the statement of a run; `sboms`: SHA-256 of each bill of materials by name (`sbom/torch-cpu.cdx.json`)."""
     statement = {
         "_type": STATEMENT_TYPE,
-        "subject": [_named(RECORD, record_sha256), *([_named(_PART, part)] if part else [])],
+        "subject": [_named(RECORD, record_sha256)],
         "predicateType": PREDICATE_TYPE,
         "predicate": {
             "buildDefinition": {
@@ -164,7 +174,6 @@ class RunFacts(msgspec.Struct, frozen=True):
     """The digests that a statement names and a record does not."""
 
     record_sha256: str
-    part_sha256: str
     sboms: dict[str, str]
 
 
@@ -177,7 +186,6 @@ def read(content: bytes) -> RunFacts | None:
     digests = {each.name: each.digest.get("sha256", "") for each in found.subject}
     return RunFacts(
         record_sha256=digests.get(RECORD, ""),
-        part_sha256=digests.get(_PART, ""),
         sboms={each.name: each.digest.get("sha256", "") for each in found.predicate.run_details.byproducts},
     )
 
@@ -207,3 +215,101 @@ def differences(content: bytes, expected: bytes) -> tuple[str, ...]:
 
 def _short(value: object) -> str:
     return shortened("absent" if value is None else repr(value), 80)
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """What a signature is worth."""
+
+    good: bool
+    """It is of exactly this statement, by the key that it names."""
+    key: str = ""
+    """Fingerprint of that key."""
+    signer: str = ""
+    """Name of the signer by the file of signers; empty: that file does not name the key."""
+
+
+def sign(statement: bytes, key: Path) -> str:
+    """Sign a statement; return the armoured signature.
+
+    Raises LevelfieldError: there is no such key, or it does not sign.
+    """
+    if not key.is_file():
+        raise LevelfieldError(f"There is no key {key} to sign with.", fix="Make one with `ssh-keygen -t ed25519`.")
+    result = _ssh_keygen(["-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(key)], statement)
+    text = result.stdout.decode("ascii", "replace")
+    if result.returncode or not _ARMOUR.fullmatch(text):
+        said = " ".join(result.stderr.decode(errors="replace").split())
+        raise LevelfieldError(
+            f"The statement could not be signed with {key}: {said[-200:] or 'ssh-keygen gave no reason'}",
+            fix="Name a private SSH key, or a public one that your agent holds.",
+        )
+    return text
+
+
+def check_signature(statement: bytes, signature: str, signers: Path | None) -> Signature:
+    """Return whether a signature is of a statement, and whose it is.
+
+    `statement`, `signature`: the bytes that were signed, and the armoured signature. Neither is trusted. `signers`: a
+    file of allowed signers (`name ssh-ed25519 AAAA…`, one a line); None: no signer is known. Raises LevelfieldError:
+    ssh-keygen is missing, or the file of signers is.
+    """
+    if signers is not None and not signers.is_file():
+        raise LevelfieldError(
+            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
+        )
+    if len(signature) > MAX_SIGNATURE_BYTES or not _canonical(signature):
+        return Signature(good=False)
+    with tempfile.TemporaryDirectory(prefix="levelfield-signature-") as folder:
+        file = Path(folder) / "statement.sig"
+        file.write_text(signature, encoding="ascii")
+        plain = _ssh_keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(file)], statement)
+        good = _GOOD.search(plain.stdout.decode(errors="replace"))
+        if plain.returncode or good is None:
+            return Signature(good=False)
+        for name in _principals(file, signers):
+            known = _ssh_keygen(
+                ["-Y", "verify", "-n", NAMESPACE, "-f", str(signers), "-I", name, "-s", str(file)], statement
+            )
+            if known.returncode == 0:
+                return Signature(good=True, key=good["key"], signer=name)
+    return Signature(good=True, key=good["key"])
+
+
+def _canonical(signature: str) -> bool:
+    """Return whether the armour is exactly what its bytes are written as: no digit may change unnoticed."""
+    match = _ARMOUR.fullmatch(signature)
+    if match is None:
+        return False
+    text = match[1].replace("\n", "")
+    try:
+        return base64.b64encode(base64.b64decode(text, validate=True)).decode() == text
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _principals(file: Path, signers: Path | None) -> tuple[str, ...]:
+    if signers is None:
+        return ()
+    found = _ssh_keygen(["-Y", "find-principals", "-s", str(file), "-f", str(signers)], b"")
+    if found.returncode:
+        return ()
+    return tuple(line for line in found.stdout.decode(errors="replace").splitlines() if line)
+
+
+def _ssh_keygen(words: list[str], stdin: bytes) -> "subprocess.CompletedProcess[bytes]":
+    if shutil.which("ssh-keygen") is None:
+        raise LevelfieldError(
+            "Signatures are made and checked with ssh-keygen, which is not installed.",
+            fix="Debian: apt-get install openssh-client.",
+        )
+    try:
+        return subprocess.run(
+            ["ssh-keygen", *words],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},
+            timeout=None if "sign" in words else _TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LevelfieldError("ssh-keygen did not answer in time.") from error

@@ -23,8 +23,7 @@ from levelfield.record.page import Evidence
 from levelfield.record.schema import Run
 from levelfield.report import html
 from levelfield.share import attestation
-from levelfield.share.attestation import Check
-from levelfield.share.inputs import Given
+from levelfield.share.attestation import Check, Given
 
 Verdict: TypeAlias = Literal[
     "verified",
@@ -58,7 +57,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 def verify(given: Given, *, signers: Path | None = None) -> Verified:
-    """Check all that was given (`share.inputs.read`).
+    """Check all that was given (`share.attestation.read`).
 
     Raises LevelfieldError: the record cannot be computed with, or ssh-keygen or the file of signers is missing.
     """
@@ -128,10 +127,7 @@ _ANEW = (
 
 
 def render(given: Given) -> str:
-    """Return the page that this version writes of a record, with the statement that came with it.
-
-    Raises LevelfieldError: the record cannot be computed with.
-    """
+    """Return the page that this version writes of a record, with the statement that came with it."""
     stated = (given.statement or b"").decode(errors="replace")
     evidence = msgspec.structs.replace(pages.pack(given.content), statement=stated, signature=given.signature)
     with guarded.computing(given.name):

@@ -206,10 +206,7 @@ def _pair(levels: Floats, first: int, second: int, ended: EndedBy) -> _Pair:
 def _separated(
     pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return who is behind whom, shape (slow, fast): significantly, and by more than the margin allows to call equal.
-
-    Shaffer's step-down procedure on two-sided p values, each arm's relations completed to a strict order.
-    """
+    """Return who is behind whom, shape (slow, fast): significantly, and by more than the margin."""
     significant = np.zeros((arms, arms), dtype=np.bool_)
     faster = significant.copy()
     for rejected, (p, pair) in enumerate(

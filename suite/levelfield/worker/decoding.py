@@ -19,10 +19,7 @@ def call_of(task: Task) -> Call | None:
 
 
 def load(backend: Backend, task: Task, source: Source, call: Call) -> Resident:
-    """Load a model to answer token by token.
-
-    Raises Unsupported: the backend keeps no cache.
-    """
+    """Load a model to answer token by token; raises Unsupported where the backend keeps no cache."""
     if not isinstance(backend, DecodingBackend):
         raise Unsupported(f"{task.backend} keeps no cache of keys and values: ask for latency, of whole prompts.")
     needs = DecodingSource(

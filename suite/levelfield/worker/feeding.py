@@ -61,10 +61,7 @@ def open_feed(task: Task) -> Feed:
 
 
 def batch_of(task: Task, start: int) -> Arrays:
-    """Return a batch of a task's dataset, read without its feed.
-
-    Raises ValueError: no dataset was given.
-    """
+    """Return a batch of a task's dataset, read without its feed; raises ValueError where no dataset was given."""
     return dataset.batch(models.get(task.model), _path(task), start, task.batch)
 
 

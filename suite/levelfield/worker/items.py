@@ -36,10 +36,7 @@ def record_of(model: Model) -> np.dtype[Any]:
 
 
 def read(path: Path, model: Model) -> Records:
-    """Map a file of records into memory, shape (items,).
-
-    Raises ValueError: the file is missing, or does not hold records for this model.
-    """
+    """Map a file of records into memory, shape (items,); raises ValueError where it holds none for this model."""
     try:
         table: Records = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -50,10 +47,7 @@ def read(path: Path, model: Model) -> Records:
 
 
 def inputs_of(records: Records, model: Model, *, layout: str = "NCHW") -> Arrays:
-    """Return what a model takes of records.
-
-    `layout`: order of images in memory, as `zoo.inputs.make` has it; shape and values are the same.
-    """
+    """Return what a model takes of records, its images in the layout of memory that the backend likes."""
     if records.dtype.names != (PIXELS,):
         return {tensor.name: np.ascontiguousarray(records[tensor.name]) for tensor in model.inputs}
     scaled = normalised(records[PIXELS]).transpose(0, 3, 1, 2)

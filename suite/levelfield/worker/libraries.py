@@ -1,18 +1,22 @@
 """Which numerical libraries this process really loaded: as files of their own, and inside a framework's own library.
 
 Wheels link oneDNN, MKL, Eigen or XLA into one large library, where `/proc/self/maps` cannot show them. They are found
-by texts that only they contain, in the read-only data of libraries that are mapped anyway.
+by texts that only they contain, in the read-only data of libraries that are mapped anyway. NVIDIA's libraries are asked
+for their versions; all of these answer without a GPU.
+
+See CUDA Runtime API, cudaRuntimeGetVersion; CUDA Driver API, cuDriverGetVersion; cuBLAS, cublasGetProperty and
+cublasLtGetVersion; cuDNN, cudnnGetVersion; NCCL, ncclGetVersion.
 """
 
 import ctypes
 import re
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from levelfield.record.measured import Library
-from levelfield.worker import cuda_libraries
 
 _KINDS = (
     # First match wins: a pattern for the file's name, and what it is.
@@ -44,6 +48,8 @@ _MARKS = (
 _INSIDE = {"onnxruntime_pybind11_state": "MLAS", "libonnxruntime.": "MLAS"}
 """ONNX Runtime's own kernels, which leave no text of their own."""
 _CHUNK_BYTES = 1 << 22
+_MAJOR, _MINOR, _PATCH = 0, 1, 2
+"""`libraryPropertyType` of CUDA's headers."""
 
 
 def mapped(maps: str) -> list[str]:
@@ -103,7 +109,7 @@ def version(path: str, kind: str) -> str:
             case "OpenBLAS":
                 return _openblas(_loaded(path))
             case "CUDA" | "cuDNN" | "cuBLAS" | "NCCL":
-                return cuda_libraries.version(_loaded(path), Path(path).name)
+                return _cuda_version(_loaded(path), Path(path).name)
     except (OSError, AttributeError):
         pass
     return ""
@@ -171,3 +177,55 @@ def _read_only_data(file: Path) -> Iterator[bytes]:
                     length -= len(chunk)  # noqa: PLW2901  (what is left of the section)
                     yield tail + chunk
                     tail = chunk[-overlap:]
+
+
+def _cuda_version(library: ctypes.CDLL, name: str) -> str:
+    """Return `cuDNN 9.10.2` and the like by a library's file name; empty where it is none that can be asked."""
+    for pattern, product, ask in _QUESTIONS:
+        if re.match(pattern, name):
+            number = ask(library)
+            return f"{product} {number}" if number else ""
+    return ""
+
+
+def _cublas_properties(library: ctypes.CDLL) -> str:
+    parts = []
+    for which in (_MAJOR, _MINOR, _PATCH):
+        value = ctypes.c_int()
+        if library.cublasGetProperty(which, ctypes.byref(value)):
+            return ""
+        parts.append(str(value.value))
+    return ".".join(parts)
+
+
+def _written(ask: Callable[..., int]) -> int:
+    """Return the number that a function writes through a pointer; 0 where it fails."""
+    value = ctypes.c_int()
+    return 0 if ask(ctypes.byref(value)) else value.value
+
+
+def _returned(ask: Any) -> int:  # noqa: ANN401  (ctypes has no public name for a library's function)
+    ask.restype = ctypes.c_size_t
+    return int(ask())
+
+
+def _release(number: int) -> str:
+    """`13.2` of 13020."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _dotted(number: int, since: int) -> str:
+    """`9.10.2` of 91002: a major version counts ten thousand from `since` on, and a thousand before."""
+    major = 10_000 if number >= since else 1_000
+    return f"{number // major}.{number % major // 100}.{number % 100}"
+
+
+_QUESTIONS: tuple[tuple[str, str, Callable[[ctypes.CDLL], str]], ...] = (
+    (r"libcudart\.so", "CUDA runtime", lambda library: _release(_written(library.cudaRuntimeGetVersion))),
+    (r"libcuda\.so", "CUDA of the driver", lambda library: _release(_written(library.cuDriverGetVersion))),
+    (r"libcudnn\.so", "cuDNN", lambda library: _dotted(_returned(library.cudnnGetVersion), since=90_000)),
+    (r"libcublasLt\.so", "cuBLASLt", lambda library: _dotted(_returned(library.cublasLtGetVersion), since=0)),
+    (r"libcublas\.so", "cuBLAS", _cublas_properties),
+    (r"libnccl\.so", "NCCL", lambda library: _dotted(_written(library.ncclGetVersion), since=20_000)),
+)
+"""File name, product, and how its version is asked for."""

@@ -48,18 +48,7 @@ ANSWER_S = 30.0
 
 
 class ProbeThreads:
-    """Threads that wait, one pinned to each CPU that this process may use, and what they work on.
-
-    Parameters
-    ----------
-    buffer_bytes
-        That all threads together read, one slice after the other.
-
-    Raises
-    ------
-    OSError
-        A thread cannot be pinned.
-    """
+    """Threads that wait, one pinned to each CPU that this process may use; together they read so many bytes."""
 
     def __init__(self, buffer_bytes: int) -> None:
         cpus = sorted(os.sched_getaffinity(0))

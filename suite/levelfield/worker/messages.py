@@ -9,11 +9,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield.backends.info import ONNX, TraceFormat
+from levelfield.backends.info import ONNX
 from levelfield.backends.parallel import Replica
 from levelfield.backends.profiling.operators import Operator
 from levelfield.record.measured import (
-    AllReduce,
     Computed,
     Evaluation,
     Library,
@@ -115,14 +114,6 @@ class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
     """What the weight decay is multiplied by."""
 
 
-class SumVectors(msgspec.Struct, frozen=True, tag="sum-vectors"):
-    """Time sums of a vector over all processes, by the engine that averages gradients."""
-
-    numbers: int
-    """Length of the vector, float32."""
-    times: int
-
-
 class Converge(msgspec.Struct, frozen=True, tag="converge"):
     """Train from a seed's weights, in a seed's order of batches, as `zoo.training.convergence` says."""
 
@@ -165,8 +156,6 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
     max_calls: int
     """Of what is profiled: every call leaves some hundred lines in a trace."""
     rewarm_ns: int
-    trace: TraceFormat | None = None
-    """Format in which the profiler's own timeline is wanted too; None: it is not."""
 
 
 class Probe(msgspec.Struct, frozen=True, tag="probe"):
@@ -253,7 +242,6 @@ Answerable: TypeAlias = (
     | Rotate
     | Train
     | CheckUpdate
-    | SumVectors
     | Converge
     | Measure
     | Drive
@@ -383,8 +371,6 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     profiled_ns: tuple[int, ...]
     note: str
     """What must be known to read it."""
-    trace: bytes = b""
-    """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
 class Probed(msgspec.Struct, frozen=True, tag="probed"):
@@ -456,7 +442,6 @@ Reply: TypeAlias = (
     | Rotated
     | Trained
     | Updated
-    | AllReduce
     | Converged
     | Measured
     | Driven

@@ -14,9 +14,9 @@ import numpy as np
 
 from levelfield.backends.checks import outputs
 from levelfield.backends.protocol import Arrays
-from levelfield.worker import messages, own_python
+from levelfield.worker import messages
 from levelfield.worker.session import concatenated
-from levelfield.worker.sources import files_in
+from levelfield.worker.sources import files_in, written
 from levelfield.zoo import onnx_export
 from levelfield.zoo.spec import Own, OwnInput
 
@@ -32,7 +32,7 @@ def export(own: Own, folder: Path) -> messages.Exported:
     """
     import torch
 
-    network, given = own_python.written(own.python or "", own.function)
+    network, given = written(own.python or "", own.function)
     module: Any = network if isinstance(network, torch.nn.Module) else _module(torch, network)
     module.eval()
     answers, unanswered = _in_float64(torch, module, given)

@@ -1,16 +1,15 @@
 """What a worker reports about itself: memory, libraries, distributions, settings, and CPU time used."""
 
-import contextlib
 import os
 import platform
 import re
 import resource
-import site
 import sys
 import threading
 from pathlib import Path
 
 from levelfield.record.measured import Memory
+from levelfield.worker import IMPORT_PATH
 from levelfield.worker.messages import Probed, Used
 
 _KEPT = re.compile(
@@ -35,8 +34,6 @@ padding, which differs in every launch: the record has its length."""
 def usage() -> Used:
     """Read the process's counters: one system call, about a microsecond.
 
-    Notes
-    -----
     The sum of user and system time is what the scheduler counted, to the microsecond; how it divides into the two
     comes from timer ticks.
     """
@@ -54,8 +51,6 @@ def usage() -> Used:
 def probe(*, installed: bool = True) -> Probed:
     """Describe this process; takes some tenths of a second, so it is asked outside of windows.
 
-    Notes
-    -----
     Peak memory is `VmHWM`: the most that was resident at once since this program began. A container's own peak would
     count the page cache of the files it read, and `ru_maxrss` survives `exec`, so that a worker started from a large
     supervisor would inherit the supervisor's peak. Memory of child processes is not in it.
@@ -93,37 +88,17 @@ def threads() -> int:
 def distributions() -> dict[str, str]:
     """Return every distribution installed in this interpreter's environment, and its version.
 
-    Notes
-    -----
-    `sys.path` is not asked: imported code may add folders to it. Setuptools adds those that it vendors, and
-    torch.compile imports setuptools when it compiles and not when it finds the result in its cache.
+    `sys.path` is taken as it was at the start. Setuptools adds folders that it vendors, and torch.compile imports
+    setuptools when it compiles and not when it finds the result in its cache.
     """
     from importlib.metadata import distributions as installed
 
     found: dict[str, str] = {}
-    for one in installed(path=package_folders()):
+    for one in installed(path=list(IMPORT_PATH)):
         name = one.metadata["Name"]
         if name:  # a damaged installation may leave a folder without one
             found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), one.version)
     return dict(sorted(found.items()))
-
-
-def package_folders() -> list[str]:
-    """Return the folders that distributions are installed in, in the order of import, whatever was imported."""
-    named = [] if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    places = [*([site.getusersitepackages()] if site.ENABLE_USER_SITE else []), *site.getsitepackages()]
-    linked = [folder for place in places for folder in (place, *_linked(Path(place)))]
-    return list(dict.fromkeys(filter(None, (*named, *linked))))
-
-
-def _linked(place: Path) -> list[str]:
-    """Return the folders that the `.pth` files of a `site-packages` folder name: editable installations."""
-    lines: list[str] = []
-    for file in sorted(place.glob("*.pth")):
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            lines += file.read_text(encoding="utf-8").splitlines()
-    names = (line.rstrip() for line in lines if line.strip() and not line.startswith(("#", "import ", "import\t")))
-    return [str(place / name) for name in names if (place / name).is_dir()]
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:

@@ -18,10 +18,7 @@ _PLAIN_CALLS = 10_000
 def profile(
     request: Profile, task: Task, backend: Backend, options: Options, step: Callable[[Any], object], inputs: object
 ) -> Profiled:
-    """Profile the loaded model with its framework's own profiler.
-
-    Raises Unsupported: the backend has no profiler that is read here, or the scenario is not that of a single call.
-    """
+    """Profile the loaded model with its framework's own profiler; raises Unsupported where it has none that is read."""
 
     def reload(other: Backend) -> Callable[[Any], object]:
         source, rule = source_of(task), training_rule(task)
@@ -42,7 +39,6 @@ def profile(
             reload=reload,
             warm=warm,
             budget=protocol.Budget(request.window_ns, request.min_calls, request.max_calls),
-            trace=request.trace,
         ),
     )
     after = measure_window(step, (inputs,), plain).samples_ns
@@ -52,7 +48,6 @@ def profile(
         plain_ns=before + after,
         profiled_ns=found.calls_ns,
         note=found.note,
-        trace=found.trace,
     )
 
 

@@ -31,13 +31,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class Service:
-    """What a worker keeps between requests: its backend, the task that is loaded, and the processes that it leads.
-
-    Parameters
-    ----------
-    fail_and_exit
-        Reports a failure in place of a thread that waits for a lost process, and ends this one.
-    """
+    """What a worker keeps between requests: its backend, the task that is loaded, and the processes that it leads."""
 
     def __init__(self, fail_and_exit: Callable[[Failed], None] = lambda _: None) -> None:
         self._fail_and_exit = fail_and_exit
@@ -91,8 +85,6 @@ class Service:
                 return session.train(request, self.team)
             case messages.CheckUpdate():
                 return session.check_update(request, self.team)
-            case messages.SumVectors():
-                return session.all_reduce(request, self.team)
             case messages.Converge():
                 return session.converge(request)
             case messages.Measure():
@@ -208,13 +200,7 @@ def _export(request: messages.Export) -> messages.Exported:
 
 
 class ReplyWriter:
-    """Writes all lines of a worker, from any thread.
-
-    Parameters
-    ----------
-    replies
-        Binary stream that the supervisor reads.
-    """
+    """Writes all lines of a worker, from any thread."""
 
     def __init__(self, replies: IO[bytes]) -> None:
         self._replies = replies

@@ -24,13 +24,12 @@ from levelfield.backends.protocol import (
     SaysPrecision,
     SaysTrainedPrecision,
     Source,
-    SumsOverProcesses,
     Trainer,
     Unsupported,
     WithDeviceMemory,
 )
-from levelfield.record.measured import AllReduce, Startup, Window
-from levelfield.worker import converging, decoding, items, messages, training
+from levelfield.record.measured import Startup, Window
+from levelfield.worker import decoding, items, messages, training
 from levelfield.worker.feeding import Fed, batch_of
 from levelfield.worker.messages import FROM_DATASET, NotLoadedError, Task
 from levelfield.worker.probes import usage
@@ -44,8 +43,7 @@ from levelfield.worker.sources import (
     training_rule,
 )
 from levelfield.worker.window import measure_window, timed_answers
-from levelfield.zoo import weights
-from levelfield.zoo.digits import data
+from levelfield.zoo import digits, weights
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import Goal
 
@@ -56,25 +54,8 @@ if TYPE_CHECKING:
 class Session:
     """One loaded task: its model or trainer, its placed inputs, and its feed.
 
-    Parameters
-    ----------
-    task
-        What the worker serves.
-    backend, options
-        The backend, and what it was set up with.
-    replica
-        Which of several processes that train together this one is; None: it trains alone.
-    request
-        Whether the first call is made now and timed, and whether files are hashed.
-    since_ns
-        When the framework was imported, nanoseconds of `time.perf_counter_ns`.
-
-    Raises
-    ------
-    Unsupported
-        The backend cannot do what the task needs.
-    ValueError
-        The task lacks a file, or names a wrong one.
+    Raises Unsupported: the backend cannot do what the task needs. Raises ValueError: the task lacks a file, or names a
+    wrong one.
     """
 
     def __init__(
@@ -120,7 +101,7 @@ class Session:
         gc.collect()
         gc.freeze()  # a framework's modules are not looked through again before every window
         given = (
-            data.inputs_sha256(convergence.split(rule)) if isinstance(rule, Goal) else weights.sha256(source.example)
+            digits.inputs_sha256(convergence.split(rule)) if isinstance(rule, Goal) else weights.sha256(source.example)
         )
         startup = Startup(start_ns=0, import_ns=0, weights_ns=ready - since_ns, load_ns=loaded - ready)
         if request.launch_measured:
@@ -190,19 +171,13 @@ class Session:
         return verified
 
     def predict(self, request: messages.Predict) -> messages.Predicted:
-        """Return the model's outputs for items of a data set.
-
-        Raises ValueError: the task makes no plain calls, or the file does not hold such items.
-        """
+        """Return the model's outputs for items of a data set; raises ValueError where the task makes no plain calls."""
         if self._trainer is not None or self._fed is not None or self.task.own is not None:
             raise ValueError(f"{self.task.scenario} of {self.task.model} answers no items of a data set.")
         return items.predict(request, self.task, self._model)
 
     def train(self, request: messages.Train, team: "Team | None") -> messages.Trained:
-        """Take steps from the seeded weights.
-
-        `team`: the processes that train together with this one; None: there are none.
-        """
+        """Take steps from the seeded weights."""
         trainer, task = self.trainer, self.task
         if team is not None:
             team.post(request)
@@ -223,40 +198,15 @@ class Session:
         trainer.restart(initial_weights(self.task))
         return updated if team is None else team.equal(updated)
 
-    def all_reduce(self, request: messages.SumVectors, team: "Team | None") -> AllReduce:
-        """Time sums of a vector over all processes.
-
-        Raises Unsupported: the trainer's engine sums nothing. Raises ArithmeticError: a sum is wrong.
-        """
-        trainer, replica = self.trainer, self._replica
-        if replica is None or not isinstance(trainer, SumsOverProcesses):
-            raise Unsupported(f"{self.task.backend} sums nothing over processes here.")
-        if team is not None:
-            team.post(request)
-        call = trainer.all_reduce(request.numbers)
-        samples: list[int] = []
-        for _ in range(request.times + 1):
-            begin = time.perf_counter_ns()
-            found = call()
-            samples.append(time.perf_counter_ns() - begin)
-            if found != replica.processes:
-                raise ArithmeticError(f"The sum of {replica.processes} ones was {found}.")
-        if team is not None:
-            team.collect(AllReduce)
-        return AllReduce(4 * request.numbers, tuple(samples[1:]))
-
     def converge(self, request: messages.Converge) -> messages.Converged:
         """Train to the task's target."""
         rule = training_rule(self.task)
         if not isinstance(rule, Goal):
             raise NotLoadedError(f"{self.task.scenario} is not training to a target.")
-        return converging.train(self.trainer, rule, request.seed)
+        return training.converge(self.trainer, rule, request.seed)
 
     def measure(self, request: messages.Measure, team: "Team | None") -> messages.Measured:
-        """Take one timed window.
-
-        `team`: the processes that take each step too; None: there are none.
-        """
+        """Take one timed window."""
         if self._fed is not None:
             return messages.Measured(self._fed.measure(request))
         run, used = self._model.run, usage
@@ -265,11 +215,8 @@ class Session:
         return messages.Measured(measure_window(run, self._inputs, request, used))
 
     def drive(self, request: messages.Drive) -> messages.Driven:
-        """Let a plug-in make the calls.
-
-        Raises Unsupported: they are not plain ones, from host memory to host memory, or the plug-in cannot.
-        """
-        from levelfield.worker.own_python import imported
+        """Let a plug-in make the calls; raises Unsupported where they are not plain ones, or the plug-in cannot."""
+        from levelfield.worker.sources import imported
 
         if self._fed is not None or self._trainer is not None or self._model.one_at_a_time:
             raise Unsupported(f"Nothing but the worker itself makes the calls of {self.task.scenario}.")

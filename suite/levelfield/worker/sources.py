@@ -1,18 +1,24 @@
-"""What a backend is given to load, made or read by what a task says."""
+"""What a backend is given to load, made or read by what a task says; a user's own Python file is run once."""
 
+import functools
 import hashlib
+import importlib.util
+import random
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from levelfield.backends import registry
 from levelfield.backends.info import ONNX, FileFormat
 from levelfield.backends.protocol import Arrays, Source, Unsupported
-from levelfield.worker import converging, own_python, training
+from levelfield.worker import training
 from levelfield.worker.decoding import call_of
 from levelfield.worker.feeding import batch_of
 from levelfield.worker.messages import FROM_DATASET, Task
-from levelfield.zoo import decoding, inputs, models, own_inputs, weights
-from levelfield.zoo.digits import data
+from levelfield.zoo import decoding, digits, inputs, models, weights
 from levelfield.zoo.spec import Model
 from levelfield.zoo.training import batches, convergence
 from levelfield.zoo.training.recipe import Goal, Recipe
@@ -25,10 +31,7 @@ def digest_of(files: Mapping[str, str]) -> str:
 
 
 def files_in(folder: Path, pattern: str = "*") -> dict[str, str]:
-    """Return the SHA-256 of every file directly in `folder` that matches, by name.
-
-    Returns hexadecimal SHA-256 by file name.
-    """
+    """Return the hexadecimal SHA-256 of every file directly in `folder` that matches, by name."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob(pattern)):
         if path.is_file():
@@ -41,7 +44,7 @@ def training_rule(task: Task) -> Recipe | Goal | None:
     """Return how a task's model is trained, by a recipe or to a target; None: it is not trained."""
     if task.scenario == training.SCENARIO:
         return models.recipe(task.model)
-    if task.scenario == converging.SCENARIO:
+    if task.scenario == training.CONVERGENCE:
         return convergence.goal(task.model)
     return None
 
@@ -60,7 +63,7 @@ def source_of(task: Task, *, hash_files: bool = True) -> Source:
     """
     info = registry.get(task.backend)
     if task.own is not None and task.own.python is not None:
-        network, example = own_python.written(task.own.python, task.own.function)
+        network, example = written(task.own.python, task.own.function)
         return Source(model=task.model, batch=task.batch, weights={}, example=example, network=network)
     if task.own is not None and info.reads != ONNX.name:
         raise Unsupported(f"{task.backend} reads no ONNX file.")
@@ -78,7 +81,7 @@ def source_of(task: Task, *, hash_files: bool = True) -> Source:
 def initial_weights(task: Task) -> Arrays:
     """Return the seeded weights of a task's model: read where a file of them was given, else made."""
     model = trained_model(task)
-    if task.scenario == converging.SCENARIO:
+    if task.scenario == training.CONVERGENCE:
         return convergence.weights(model, 0)
     return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
 
@@ -86,9 +89,9 @@ def initial_weights(task: Task) -> Arrays:
 def inputs_of(task: Task, first: int) -> Arrays:
     """Return the inputs of one call."""
     if task.own is not None and task.own.python is not None:
-        return own_python.written(task.own.python, task.own.function).inputs
+        return written(task.own.python, task.own.function).inputs
     if task.own is not None:
-        return own_inputs.make(task.own, first, task.batch)
+        return inputs.make_own(task.own, first, task.batch)
     call = call_of(task)
     if call is not None:
         return decoding.inputs(models.get(task.model), call, first, task.batch)
@@ -99,7 +102,7 @@ def _example(task: Task) -> Arrays:
     """Return inputs of the task's batch, to compile with."""
     rule = training_rule(task)
     if isinstance(rule, Goal):
-        return next(data.batches(convergence.split(rule).train, convergence.schedule(rule, 0)[:1]))
+        return next(digits.batches(convergence.split(rule).train, convergence.schedule(rule, 0)[:1]))
     if rule is not None:
         return batches.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
     return batch_of(task, 0) if task.scenario == FROM_DATASET else inputs_of(task, 0)
@@ -128,3 +131,54 @@ def rotation(make: Callable[[int], Arrays], *, sets: int, batch: int) -> Iterato
 def rotation_digest(made: Iterable[Arrays]) -> str:
     """Return the SHA-256 of the batches' own digests, in order."""
     return hashlib.sha256("".join(map(weights.sha256, made)).encode()).hexdigest()
+
+
+SEED = 0
+"""Of the generators that many networks draw their first weights from."""
+
+
+class Written(NamedTuple):
+    """What the file's function returned."""
+
+    network: Any
+    """Of the file's framework: a module, or a function of tensors."""
+    inputs: Arrays
+    """Of one call, by name, in order."""
+
+
+@functools.cache
+def written(path: str, function: str) -> Written:
+    """Run a file and its function; raises Unsupported where the function returns something else."""
+    _seed()
+    found = getattr(imported(path, "levelfield_own"), function)()
+    if not isinstance(found, tuple) or len(found) != len(Written._fields) or not callable(found[0]):
+        raise Unsupported(f"{function} has to return two things, the network and its inputs.")
+    network, given = found
+    named = given if isinstance(given, dict) else {f"input {at}": each for at, each in enumerate(given)}
+    arrays = {str(name): each for name, each in named.items()}
+    if not arrays or not all(isinstance(each, np.ndarray) and each.dtype != object for each in arrays.values()):
+        raise Unsupported(f"The inputs that {function} returns have to be NumPy arrays.")
+    return Written(network, {name: np.ascontiguousarray(each) for name, each in arrays.items()})
+
+
+def imported(path: str, name: str) -> Any:  # noqa: ANN401  (what a module holds, no type knows)
+    """Run a Python file as the module `name`; raises Unsupported: it is none."""
+    spec = importlib.util.spec_from_file_location(name, Path(path))
+    if spec is None or spec.loader is None:
+        raise Unsupported(f"{Path(path).name} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _seed() -> None:
+    """Seed the generators of Python, NumPy and the framework, where that is imported: two workers get one network."""
+    random.seed(SEED)
+    np.random.seed(SEED)  # noqa: NPY002  (the generator that networks in the wild draw from)
+    for name, seed in (("torch", "manual_seed"), ("tensorflow", "random.set_seed")):
+        framework: Any = sys.modules.get(name)
+        if framework is not None:
+            for part in seed.split("."):
+                framework = getattr(framework, part)
+            framework(SEED)

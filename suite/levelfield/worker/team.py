@@ -44,17 +44,7 @@ _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 
 class Peer:
-    """A process that this one starts, and the thread that listens to it.
-
-    Parameters
-    ----------
-    rank
-        Which of the processes it is.
-    cpus
-        That it is pinned to.
-    lose : callable
-        Called with the rank and the failure when it fails or ends, by the thread that listens.
-    """
+    """A process that this one starts, and the thread that listens to it and calls `lose` when it fails or ends."""
 
     def __init__(self, rank: int, cpus: list[int], lose: Callable[[int, Failed], None]) -> None:
         # It inherits this process's stderr, of which the supervisor keeps the end.
@@ -109,19 +99,9 @@ class PeerLostError(RuntimeError):
 
 
 class Team:
-    """The peers of a leading worker.
+    """The peers of a leading worker; raises ValueError where there are fewer CPUs than processes.
 
-    Parameters
-    ----------
-    processes
-        How many there are to be, this one among them.
-    fail_and_exit
-        Reports a failure in place of the thread that waits for a lost peer, and ends this process.
-
-    Raises
-    ------
-    ValueError
-        There are fewer CPUs than processes.
+    `fail_and_exit` reports a failure in place of the thread that waits for a lost peer, and ends this process.
     """
 
     def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None]) -> None:
@@ -204,10 +184,9 @@ class Team:
 
 
 def combine_trained(trained: list[Trained]) -> Trained:
-    """Combine the steps of processes with equal shares of every batch: the losses' mean, and what all hold copies of.
+    """Return the mean of the losses of equal shares, and what all hold copies of.
 
-    Raises ValueError: the copies of gradients or weights are not equal: gradients were not averaged, or were applied
-    otherwise.
+    Raises ValueError: gradients or weights are not equal: they were not averaged, or were applied otherwise.
     """
     own, *peers = trained
     if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in peers):
@@ -217,10 +196,7 @@ def combine_trained(trained: list[Trained]) -> Trained:
 
 
 def require_equal(updated: list[Updated]) -> Updated:
-    """Return what all processes' weights are.
-
-    Raises ValueError: they are not equal, to the last bit.
-    """
+    """Return what all processes' weights are; raises ValueError where they are not equal, to the last bit."""
     own, *peers = updated
     if any(each != own for each in peers):
         raise ValueError(_APART)
@@ -251,10 +227,7 @@ def _sum(values: Iterable[int | Absent]) -> int:
 
 
 def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:
-    """Divide CPUs among processes, equally many for each.
-
-    `processes`: how many shares. Raises ValueError: there are fewer CPUs than processes.
-    """
+    """Divide CPUs among processes, equally many for each; raises ValueError where there are fewer CPUs."""
     each = len(cpus) // processes
     if not each:
         raise ValueError(f"{processes} processes need a CPU each, and there are {len(cpus)}.")

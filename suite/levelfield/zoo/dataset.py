@@ -74,11 +74,7 @@ def channels_first(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def save(model: Model, path: Path, items: int | None = None) -> Header:
-    """Make a model's dataset and write it, whole or not at all; return its header.
-
-    `path`: file to write; its folder must exist. `items`: how many; as the model says where None. Raises ValueError: if
-    the model has no dataset.
-    """
+    """Make a model's dataset and write it, whole or not at all; raises ValueError where the model has none."""
     if not model.dataset_items:
         with_one = (name for name in models.names() if models.get(name).dataset_items)
         raise ValueError(f"{model.title} has no dataset; there is one for {', '.join(with_one)}.")

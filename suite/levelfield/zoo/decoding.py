@@ -76,7 +76,7 @@ def inputs(model: Model, call: Call, start: int, count: int) -> Arrays:
 
     Returns `input_ids`, int32, shape (count, length of the call's sequences).
     """
-    tokens = model.module("spec").seeded_tokens
+    tokens = model.module().seeded_tokens
     names = (f"{SEED}/{model.inputs_stream}/inputs/{index}" for index in range(start, start + count))
     return {INPUT: np.stack([tokens(name, call.length) for name in names])}
 
@@ -97,5 +97,5 @@ def output_shape(model: Model, call: Call) -> tuple[int, ...]:
 def layers(model: Model, call: Call) -> tuple[Layer, ...]:
     """Return what one step of a call computes for one sequence; of `generate`, the step in the middle."""
     depth = call.prompt + call.tokens + (call.steps - 1) // 2
-    found: tuple[Layer, ...] = model.module("spec").cached_layers(call.tokens, depth)
+    found: tuple[Layer, ...] = model.module().cached_layers(call.tokens, depth)
     return found

@@ -1,31 +1,41 @@
 """Structured inputs: input *i* of a model depends on *i* alone, never on the batch it stands in.
 
 Random networks answer nearly alike to any noise, so the inputs have structure (patterns, lengths, directions) that
-makes the answers differ; each model's own `spec` says which.
+makes the answers differ; each model's own folder says which.
+
+A user's own file is given the user's values, or seeded ones, which depend on an input's name, shape and type and on the
+item's index, never on what the file computes: two versions of a file are given the same.
+
+=====================  =======================================================================================
+floating point         uniform in (−1, 1), symmetric about zero, never zero; float32, or rounded from it once
+uint8                  uniform in 0 … 255, as in images
+other integers, bool   0 or 1: valid as a mask, a segment and a token of any vocabulary, though of no text's likeness
+=====================  =======================================================================================
 """
 
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.zoo.spec import Model
+from levelfield.zoo import bits
+from levelfield.zoo.spec import DTYPES, FLOATING, Model, Own, OwnInput
 from levelfield.zoo.weights import SEED, Arrays
 
 
 def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:
-    """Make inputs `start` … `start + count - 1` of a model.
+    """Make inputs `start` … `start + count - 1` of a model, one entry an input tensor, shape (count, …).
 
-    `layout`: order of images *in memory*, `NCHW` (C order) or `NHWC`; `backends.registry` says what a backend likes.
-    The shape and the values are the same, and every backend takes either; the right one costs no copy. Returns one
-    entry an input tensor, shape (count, …). Raises ValueError: if there would be no input at all, the layout is
-    unknown, or the model has no seeded inputs.
+    `layout`: order of images *in memory*, `NCHW` (C order) or `NHWC`; shape and values are the same, and the right one
+    costs no copy. Raises ValueError: there would be no input, or the model has no seeded inputs.
     """
     if not model.has_inputs:
         raise ValueError(f"{model.title} has no seeded inputs: it is trained on data.")
     if count < 1 or start < 0:
         raise ValueError(f"Inputs {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
-    seeded_input = model.module("spec").seeded_input
+    seeded_input = model.module().seeded_input
     if model.operator is not None:
         seeded_input = partial(seeded_input, model)
     items = [seeded_input(f"{SEED}/{model.inputs_stream}/inputs/{index}") for index in range(start, start + count)]
@@ -39,3 +49,67 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
 
 def _channels_last(images: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return np.ascontiguousarray(images.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+
+
+def make_own(model: Own, start: int, count: int) -> Arrays:
+    """Make inputs `start` … `start + count - 1`; what has no batch has values of its own in every call.
+
+    Raises ValueError: there would be no item, or the user's values are not of the input's shape and type.
+    """
+    if count < 1 or start < 0:
+        raise ValueError(f"Items {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
+    return {each.name: _values(each, start, count) for each in model.inputs}
+
+
+def _values(own_input: OwnInput, start: int, count: int) -> npt.NDArray[np.generic]:
+    if own_input.path is not None:
+        values = read(Path(own_input.path), own_input)
+        return np.array(values[np.arange(start, start + count) % len(values)] if own_input.batched else values)
+    name = f"{SEED}/own/{own_input.name}"
+    if not own_input.batched:
+        return seeded(f"{name}/{start // count}", own_input.shape, own_input.dtype)
+    return np.stack(
+        [seeded(f"{name}/{index}", own_input.shape, own_input.dtype) for index in range(start, start + count)]
+    )
+
+
+def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
+    """Return the values of a stream, as the table above says.
+
+    Raises ValueError: there are none for the type.
+    """
+    if dtype in FLOATING:
+        return bits.symmetric(name, shape).astype(dtype, copy=False)
+    if dtype not in DTYPES:
+        raise ValueError(f"There are no seeded values of the type {dtype}.")
+    size = int(np.prod(shape, dtype=np.int64))
+    return bits.integers(name, size, bits=8 if dtype == "uint8" else 1).astype(dtype).reshape(shape)
+
+
+def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
+    """Return the values that a user gave for an input; of one with a batch, so many items as there are.
+
+    Raises ValueError: they are not of its type or shape, or none at all; or it is no such file.
+    """
+    try:
+        found: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (EOFError, OSError) as error:
+        raise ValueError(f"It cannot be read: {error}.") from error
+    if isinstance(found, np.lib.npyio.NpzFile):
+        found.close()
+        raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a wrong value to the caller)
+    values: npt.NDArray[np.generic] = found
+    items = values.shape[:1] if own_input.batched else ()
+    if (
+        values.dtype.name != own_input.dtype
+        or values.shape != (*items, *own_input.shape)
+        or (own_input.batched and not items)
+    ):
+        shape = ", ".join([*(["items"] if own_input.batched else []), *map(str, own_input.shape)])
+        raise ValueError(
+            f"It holds {values.dtype.name} of shape {values.shape}, and {own_input.name} takes "
+            f"{own_input.dtype} of ({shape})."
+        )
+    if items == (0,):
+        raise ValueError("It holds no item.")
+    return values

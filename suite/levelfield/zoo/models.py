@@ -15,15 +15,13 @@ from levelfield.zoo.training.recipe import Recipe
 FOLDERS = ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
 """Models that are benchmarked, smallest first: each is a folder of `zoo`."""
 
-_SPECS = {name: importlib.import_module(f"levelfield.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
-_HEADED = importlib.import_module("levelfield.zoo.berthead.spec")
+_SPECS = {name: importlib.import_module(f"levelfield.zoo.{name}") for name in (*FOLDERS, "canary")}
+_HEADED = importlib.import_module("levelfield.zoo.berthead")
 _FAMILIES = {name: spec for name, spec in _SPECS.items() if hasattr(spec, "of_weights")} | {"berthead": _HEADED}
 """Modules of the networks that can have weights of the user's own, by name."""
 """Modules of the small networks that are trained to a target, by their names."""
 _ANSWERING: dict[str, Model] = {each.name: each for each in _HEADED.MODELS}
-_OPERATORS: dict[str, Model] = {
-    each.name: each for each in importlib.import_module("levelfield.zoo.operators.spec").MODELS
-}
+_OPERATORS: dict[str, Model] = {each.name: each for each in importlib.import_module("levelfield.zoo.operators").MODELS}
 _ALL: dict[str, Model] = {
     **_OPERATORS,
     **_ANSWERING,
@@ -124,9 +122,7 @@ def trained() -> tuple[str, ...]:
 def get(name: str) -> Model:
     """Return the model of that name, the canary and those that are trained to a target included.
 
-    `bert-1a2b3c4d+layers=6` is one with weights of the user's own (`zoo.own_weights`).
-
-    Raises ValueError: if there is none; the message lists the close matches.
+    Raises ValueError: there is none; the message lists the close matches.
     """
     if name in _ALL:
         return _ALL[name]

@@ -8,7 +8,7 @@ import numpy as np
 from levelfield.zoo.spec import Model, is_table
 from levelfield.zoo.weights import Arrays
 
-FRAMEWORKS = ("torch", "jax", "tensorflow", "keras", "transformers")
+FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
 
 
 def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
@@ -20,8 +20,6 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     Of a single operator, `of(model)` of these modules returns such a definition.
     A `keras` definition has `build(weights)`, which returns the network with such weights in it, and
     `trainable(weights)`, which returns what is trained, what answers with the same variables, and the loss.
-
-    A `transformers` definition has `build(model, weights)`, which returns a module of torch's.
 
     Batches are in the order of `zoo.training.batches.names`.
 
@@ -63,3 +61,22 @@ def _transposed(weights: Arrays, order: dict[int, tuple[int, ...]]) -> Arrays:
         name: array if is_table(name) and array.ndim == 2 else np.ascontiguousarray(array.transpose(order[array.ndim]))
         for name, array in weights.items()
     }
+
+
+def fill(layer: Any, w: Arrays, *names: str) -> None:  # noqa: ANN401 (a layer of Keras's)
+    """Set a layer's variables, each in its own shape, and note in each which tensor it holds."""
+    for variable, name in zip(layer.weights, names, strict=True):
+        variable.assign(w[name].reshape(variable.shape))
+        variable.tensor = name
+
+
+def keras_variables(network: Any) -> dict[str, Any]:  # noqa: ANN401 (a model of Keras's)
+    """Return a network's variables by the names of their tensors: all that `fill` has set."""
+    return {each.tensor: each for each in network.weights if hasattr(each, "tensor")}
+
+
+def keras_array(tensor: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:  # noqa: ANN401 (a variable, or a tensor)
+    """Copy a variable to host memory."""
+    import keras
+
+    return np.array(keras.ops.convert_to_numpy(tensor)).reshape(shape)

@@ -1,8 +1,10 @@
 """ONNX files, exported from PyTorch: the same bytes wherever and whenever they are made with the same versions."""
 
+import hashlib
+import importlib.metadata
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +14,6 @@ import numpy as np
 
 from levelfield.zoo import inputs
 from levelfield.zoo.decoding import INPUT, POSITIONS, renewed
-from levelfield.zoo.exported import Exported, written
 from levelfield.zoo.native import definition
 from levelfield.zoo.spec import Decoding, Model, is_table
 from levelfield.zoo.weights import Arrays
@@ -38,11 +39,35 @@ _EXTERNAL_BYTES = 256_000_000
 """Weights larger than this go into a file of their own; protobuf itself ends at 2 GiB."""
 
 
-def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
-    """Export a model for a fixed batch.
+class Exported(msgspec.Struct, frozen=True):
+    """What was written."""
 
-    `folder`: where to write `model.onnx`, and `model.onnx.data` for large models; it must exist. Raises ValueError: if
-    the precision cannot be exported.
+    files: dict[str, str]
+    """File name to SHA-256: the model's, and that of a file of weights beside it where there is one."""
+    versions: dict[str, str]
+    """Distributions that decide the bytes."""
+    opset: int = 0
+    """Of ONNX; 0: the format has none."""
+
+
+def written(folder: Path, names: Iterable[str], distributions: Iterable[str], opset: int = 0) -> Exported:
+    """Describe files that were written, with the installed versions of the distributions that decide the bytes."""
+    return Exported(
+        files={name: _sha256(folder / name) for name in names},
+        versions={name: importlib.metadata.version(name) for name in distributions},
+        opset=opset,
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
+    """Export a model for a fixed batch; raises ValueError where the precision cannot be exported.
+
+    `folder`: where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
     """
     if precision in _DECODING and model.decoding is None:
         raise ValueError(f"{model.title} does not answer token by token.")

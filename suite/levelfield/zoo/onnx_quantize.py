@@ -5,9 +5,7 @@ in 8 bits, which ONNX Runtime and OpenVINO both read and fuse each in its way. B
 are unsigned and asymmetric, weights signed with a scale for every output channel, ranges the least and largest values
 seen: what ONNX Runtime's documentation recommends for x86 processors with VNNI.
 
-References
-----------
-https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+See https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """
 
 import logging

@@ -71,11 +71,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def compare(output: npt.NDArray[Any], reference: npt.NDArray[np.float64]) -> Errors:
-    """Measure the difference between an output and the reference.
-
-    `output`: what a backend answered, shape (batch, …). `reference`: what the reference answered, same shape. Raises
-    ValueError: if the shapes differ, or there is nothing to compare.
-    """
+    """Measure the difference between an output and the reference; raises ValueError where the shapes differ."""
     if output.shape != reference.shape:
         raise ValueError(f"The output has shape {output.shape} and the reference {reference.shape}.")
     if output.size == 0:
@@ -124,8 +120,6 @@ def project(output: npt.NDArray[Any], count: int = 64, seed: str = "projection")
     A few numbers that keep an output's identity: they show years later whether two runs drifted apart. The squared
     distance of two projections estimates that of the outputs (Achlioptas, "Database-friendly random projections",
     2003).
-
-    `output`: any shape, taken in C order.
     """
     if not 1 <= count <= 64:
         raise ValueError(f"A projection has 1 to 64 numbers; {count} were asked for.")

@@ -97,15 +97,7 @@ class Decoding(msgspec.Struct, frozen=True):
     """Axis along which a batch's cache has its tokens."""
 
     def empty_shapes(self, batch: int, *, growing: bool) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of caches in which nothing stands, by name.
-
-        Parameters
-        ----------
-        batch
-            Sequences.
-        growing
-            Whether a cache is as long as what is in it; else it has room for the context.
-        """
+        """Return the shapes of caches in which nothing stands, by name: growing ones, or with all the context."""
         whole = {tensor.name: (batch, *tensor.shape) for tensor in self.caches}
         if not growing:
             return whole
@@ -188,10 +180,10 @@ class Model(msgspec.Struct, frozen=True):
         """Name of the streams of its seeded inputs: networks of one family and one size are given the same."""
         return self.name if self.sizes is None else self.package
 
-    def module(self, name: str) -> ModuleType | SimpleNamespace:
+    def module(self, name: str = "") -> ModuleType | SimpleNamespace:
         """Import a module of the model's folder; functions with an argument `sizes` are given the model's own, if any.
 
-        spec
+        the folder itself, its `__init__.py`
             `MODEL`; `seeded_input(name)`, the input of that name; `layers()`, from which its arithmetic is counted.
             Where there can be weights of the user's own: `Sizes`, and `of_weights(name, sizes)`, such a model.
             Where the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
@@ -209,7 +201,7 @@ class Model(msgspec.Struct, frozen=True):
 
     def module_name(self, name: str) -> str:
         """Return the full name of a module of the model's folder."""
-        return f"{self.root}.{self.package}.{name}"
+        return f"{self.root}.{self.package}.{name}" if name else f"{self.root}.{self.package}"
 
 
 def _sized(module: ModuleType, sizes: msgspec.Struct) -> SimpleNamespace:
@@ -227,19 +219,7 @@ def is_table(name: str) -> bool:
 
 
 def dense(name: str, rows: int, fan_in: int, fan_out: int, *, bias: bool = True) -> Layer:
-    """Return a dense layer, applied to `rows` vectors of an input.
-
-    Parameters
-    ----------
-    name
-        Of the layer.
-    rows
-        Vectors of one input that it is applied to.
-    fan_in, fan_out
-        Their widths, before and after.
-    bias
-        Whether it adds one.
-    """
+    """Return a dense layer, applied to `rows` vectors of an input, whose widths are `fan_in` and `fan_out`."""
     return Layer(
         name=name,
         kind="dense",
@@ -251,17 +231,7 @@ def dense(name: str, rows: int, fan_in: int, fan_out: int, *, bias: bool = True)
 
 
 def attention(name: str, tokens: int, heads: int, hidden: int) -> tuple[Layer, Layer]:
-    """Return the two products of attention: of queries and keys, and of their scores and the values.
-
-    Parameters
-    ----------
-    name
-        Prefix of the layers' names.
-    tokens
-        That look, and that are looked at.
-    heads, hidden
-        How many heads, and the width of all together.
-    """
+    """Return the two products of attention: of queries and keys, and of their scores and the values."""
     scores = heads * tokens**2
     macs = tokens**2 * hidden
     return (

@@ -94,12 +94,9 @@ def header_line(values: Mapping[str, Any]) -> bytes:
 
 
 def load(path: Path, model: Model) -> Arrays:
-    """Map the file of a model's weights into memory.
+    """Map the file of a model's weights into memory; writing to an array changes neither the file nor another process.
 
-    The pages are private: writing to an array changes neither the file nor another process.
-
-    Raises ValueError: if the file is not a weights file, or is one of another model or of another version of this
-    model.
+    Raises ValueError: it is not a weights file, or one of another model or version.
     """
     remedy = f"Delete {path}: it is made again when it is needed."
     with path.open("rb") as file:

@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from levelfield.record.schema import Absent
-from tests.analysis.insights.derived import derived
+from tests.analysis.changed import derived
 from tests.records_builder import make_run
 
 

@@ -3,11 +3,14 @@
 import msgspec
 import pytest
 
+from levelfield.analysis import analyse
 from levelfield.analysis.insights import resources
 from levelfield.analysis.types import CaseUse
 from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Absent, Roofline, Run
-from tests.analysis.insights.derived import derived
+from levelfield.report import insights
+from levelfield.zoo import flops, models
+from tests.analysis.changed import derived
 from tests.records_builder import ROOFLINE, make_run
 
 GEMM_PER_S = 2 * 2048**3 / 55e-3
@@ -46,22 +49,6 @@ def test_shares_are_the_counted_arithmetic_over_the_time() -> None:
     assert torch.libraries == ("OpenMP", "oneDNN")
 
 
-def test_a_call_of_a_throughput_case_is_its_batch() -> None:
-    use = use_of(make_run(models=("bert",), noise_scale=0.0), "bert", "throughput")
-    jax = next(arm for arm in use.uses if arm.arm == "jax")
-    assert jax.call_ns.value == pytest.approx(510e6, rel=0.001)
-    assert jax.compute_share.value == pytest.approx(2 * use.work.macs / 510e-3 / GEMM_PER_S, rel=0.001)
-
-
-def test_intervals_of_the_time_become_those_of_the_share() -> None:
-    arm = use_of(make_run(models=("bert",)), "bert").uses[0]
-    assert arm.call_ns.low is not None
-    assert arm.compute_share.low is not None
-    assert arm.compute_share.high is not None
-    assert arm.compute_share.low < arm.compute_share.value < arm.compute_share.high
-    assert arm.compute_share.high * arm.call_ns.low == pytest.approx(arm.compute_share.value * arm.call_ns.value)
-
-
 def test_what_bounds_a_case_follows_from_its_shares() -> None:
     bert = {arm.arm: arm.bound for arm in use_of(make_run(noise_scale=0.0), "bert").uses}
     assert bert["openvino"] == "compute"  # 22.3 GFLOP in 69 ms, of 312 GFLOP/s
@@ -77,21 +64,12 @@ def test_what_bounds_a_case_follows_from_its_shares() -> None:
     [
         (0.5, 0.1, "compute"),
         (0.5, 0.6, "memory"),
-        (0.05, 0.5, "memory"),
         (0.49, 0.49, "neither"),
         (0.1, None, "neither"),
     ],
 )
 def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, says: str) -> None:
     assert resources.bound(compute, memory) == says
-
-
-def test_a_faster_library_is_above_the_yardstick_and_stays_there() -> None:
-    slow = msgspec.structs.replace(ROOFLINE, gemm_ns=(100_000_000,))
-    use = use_of(make_run(models=("bert",), noise_scale=0.0, roofline=(slow,)), "bert")
-    assert max(arm.compute_share.value for arm in use.uses) == pytest.approx(
-        2 * use.work.macs / 69e-3 / (17.18e10), rel=0.001
-    )
 
 
 @pytest.mark.parametrize(
@@ -101,9 +79,7 @@ def test_a_faster_library_is_above_the_yardstick_and_stays_there() -> None:
         (),
         (msgspec.structs.replace(ROOFLINE, threads=1),),
         (msgspec.structs.replace(ROOFLINE, disturbed=(Reason("steal", 0.09),)),),
-        (msgspec.structs.replace(ROOFLINE, gemm_ns=()),),
         (msgspec.structs.replace(ROOFLINE, gemm_ns=(0, 5)),),
-        (msgspec.structs.replace(ROOFLINE, array_bytes=-1),),
     ],
 )
 def test_without_a_yardstick_nothing_is_said_of_resources(roofline: tuple[Roofline, ...] | Absent) -> None:
@@ -134,3 +110,53 @@ def test_headroom_is_what_the_peak_leaves() -> None:
     (found,) = derived(unknown).headroom
     assert found.limit_bytes is None
     assert found.machine_bytes is None
+
+
+PARTS = ("gemm-3072x128x768", "gemm-768x128x3072")
+OFTEN = 12
+PLACES = ("mlp", "resnet50")
+
+
+def made(parts: tuple[str, ...] = PARTS, noise_scale: float = 0.0) -> Run:
+    """Let latencies of other networks be of BERT's operators: a record is what it says."""
+    places = PLACES[: len(parts)]
+    run = make_run(models=("bert", *places), scenarios=("latency",), noise_scale=noise_scale)
+    text = msgspec.json.encode(run).decode()
+    for place, name in zip(places, parts, strict=True):
+        text = text.replace(f'"model":"{place}","scenario":"latency"', f'"model":"{name}","scenario":"operators"')
+    work = tuple(
+        msgspec.structs.replace(flops.count(models.get(name)), operators=flops.operators_of(name, parts))
+        for name in ("bert", *parts)
+    )
+    return msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)
+
+
+def test_the_share_is_the_sum_of_the_operators_over_a_call() -> None:
+    run = made()
+    (found,) = derived(run).explained
+    assert (found.case.model, found.operators) == ("bert", len(PARTS))
+    assert 0.6 < found.macs_share < 0.7
+    whole, *parts = ({row.arm: row.call_ns for row in block.rows} for block in analyse(run).timed)
+    for each in found.arms:
+        times = [part[each.arm] for part in parts]
+        called = whole[each.arm]
+        assert called is not None
+        by_hand = OFTEN * sum(time.value for time in times if time is not None)
+        assert each.share.value == pytest.approx(by_hand / called.value, rel=1e-6)
+    assert {each.arm for each in found.arms} == set(whole)
+
+
+def test_intervals_come_from_launches_and_stand_in_the_sentence() -> None:
+    (found,) = derived(made(noise_scale=1.0)).explained
+    assert all(
+        each.share.low is not None and each.share.high is not None and each.share.low < each.share.value
+        for each in found.arms
+    )
+    sentence = insights.explained(found)
+    assert sentence.startswith("BERT-base, latency")
+    assert "2 operators with 65\u00a0% of the arithmetic" in sentence
+    assert f"{found.arms[0].arm} {found.arms[0].share.value:.3g} (" in sentence
+
+
+def test_nothing_is_said_of_a_part_of_the_arithmetic() -> None:
+    assert derived(made(PARTS[1:])).explained == ()

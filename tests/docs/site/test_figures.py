@@ -23,11 +23,6 @@ def test_rows_and_columns_that_were_asked_for(capsys: pytest.CaptureFixture[str]
     assert head.count("|") == line.count("|") == row.count("|")
 
 
-def test_two_columns_of_one_name_are_both_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    figures.table("folklore-2026-11-22", only={"framework": ["PyTorch"]})
-    assert printed(capsys)[-1].split(" | ")[3:6:2] == ["1", "2"]
-
-
 def test_the_first_section_of_a_record_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     figures.table("peers-2026-11-26", "Reported median over a bare loop's")
     assert len(printed(capsys)) == 9
@@ -36,16 +31,6 @@ def test_the_first_section_of_a_record_is_found(capsys: pytest.CaptureFixture[st
 def test_a_row_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ValueError, match="has no such row"):
         figures.table(ERRORS, only={"rule": ["bench, 4 launches"]})
-
-
-def test_empty_cells_stay(capsys: pytest.CaptureFixture[str]) -> None:
-    figures.table("peers-2026-11-26", "CPU time of the supervisor, as a share of one core")
-    assert printed(capsys)[-1] == "| benchmark_app | none: it is one process |  |"
-
-
-def test_a_table_ends_with_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    figures.table("reboots-2026-11-25")
-    assert len(printed(capsys)) == 12
 
 
 def test_goals_of_runs_at_different_hours(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,9 +62,3 @@ def test_goals_over_runs_of_which_one_lacks_cases(capsys: pytest.CaptureFixture[
     by_goal = {row.split(" | ")[0].removeprefix("| "): row for row in rows}
     assert by_goal["lead: MLP, latency, batch 1"].endswith("(1 of 2 runs) | – |")
     assert "The best arm is the same, or not separated, in all runs: 0 of 1 case." in rows
-
-
-def test_goals_of_a_run_without_any_ratio_are_not_known(capsys: pytest.CaptureFixture[str]) -> None:
-    figures.goals([default_runs.seen(make_run(models=("mlp",), scenarios=("memory",)))])
-    assert "| half width, largest | ≤ 10" in (rows := printed(capsys))[4].replace("\u00a0", " ")
-    assert rows[4].endswith("| – |")

@@ -14,7 +14,7 @@ from tests.prepare.own_weights import saved
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("cache")]
 
-BACKENDS = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
+BACKENDS = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
 
 
 def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None:

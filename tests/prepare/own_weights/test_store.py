@@ -154,7 +154,7 @@ def test_the_same_content_twice_is_refused(tmp_path: Path, network: Path) -> Non
 
 def test_a_plan_measures_them_on_what_takes_them(network: Path) -> None:
     kept, models = store.read((network,), ())
-    backends = ("torch", "keras-torch", "transformers", "onnxruntime")
+    backends = ("torch", "keras-torch", "onnxruntime")
     selection = Selection("full", models=models, own_weights=kept, backends=backends, control="none")
     made = make(selection, available=(0, 1))
     assert made.own_weights == kept
@@ -162,7 +162,6 @@ def test_a_plan_measures_them_on_what_takes_them(network: Path) -> None:
     assert {block.case.scenario for block in made.blocks} == {"latency", "throughput", "cold-start", "memory"}
     assert made.batches[models[0]] == (4, 8, 16)
     assert "keras-torch" not in {arm.id for arm in made.answering}
-    assert "transformers" in {arm.id for arm in made.answering}
     with pytest.raises(LevelfieldError, match="no recipe"):
         make(Selection(models=models, own_weights=kept, scenarios=("training",)), available=(0, 1))
     with pytest.raises(LevelfieldError, match="There is no model"):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from levelfield.zoo import inputs, models
-from levelfield.zoo.bert.spec import CLS, MASK, MASKED, PAD, SEP
+from levelfield.zoo.bert import CLS, MASK, MASKED, PAD, SEP
 from levelfield.zoo.training import batches
 
 NAMES = {

@@ -4,11 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.zoo import models
-from levelfield.zoo.digits import data
-from levelfield.zoo.mlp.reference import dense
+from levelfield.zoo import digits, models
 from levelfield.zoo.training import convergence, parity
-from levelfield.zoo.training.optimizers import Updater
 from levelfield.zoo.training.trajectory import loss_and_gradients
 
 STEP = 1e-7
@@ -19,7 +16,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     """Along a random direction in each tensor; the loss is smooth there but for ReLUs, which so small a step spares."""
     model = models.get(name)
     state = {key: array.astype(np.float64) for key, array in convergence.weights(model, 1).items()}
-    batch = next(data.batches(data.load(model).train, data.schedule(1, 1, 16)))
+    batch = next(digits.batches(digits.load(model).train, digits.schedule(1, 1, 16)))
     _, gradients, _ = loss_and_gradients(model, state, batch)
     rng = np.random.default_rng(5)
     for parameter in model.trained:
@@ -50,20 +47,3 @@ def test_what_trains_otherwise_is_over_the_tolerance() -> None:
         for wrong in (convergence.first_losses(slower, 0), convergence.first_losses(goal, 1), right.losses[:-1]):
             assert parity.largest(wrong, right.losses) > right.tolerance
         assert parity.largest(right.losses, right.losses) == 0
-
-
-def test_the_reference_itself_reaches_the_target() -> None:
-    """In NumPy alone: a framework that does not has another reason than the recipe."""
-    goal = convergence.goal("mlp")
-    model = models.get(goal.network)
-    split = data.load(model)
-    state = {name: array.astype(np.float64) for name, array in convergence.weights(model, 0).items()}
-    updater = Updater(model, goal.optimizer)
-    for batch in data.batches(split.train, convergence.schedule(goal, 0)[:300]):
-        _, gradients, _ = loss_and_gradients(model, state, batch)
-        updater.update(state, gradients)
-    x = split.test["features"].astype(np.float64)
-    for layer in range(3):
-        x = dense(state, layer, x)
-        x = np.maximum(x, 0) if layer < 2 else x
-    assert float((x.argmax(axis=1) == split.test["labels"]).mean()) >= goal.target

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from levelfield import terminals
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.needs import choose
 from levelfield.paths import tool_sha256
 from levelfield.plan.profiles import PROFILES
 from levelfield.record.bounds import SEED_BITS
 from levelfield.run.options import Options
-from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
 from levelfield.version import __version__
 from levelfield_fleet.run import journal

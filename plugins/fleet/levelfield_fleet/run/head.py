@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from rich.console import Console
 
+from levelfield import terminals
 from levelfield.errors import LevelfieldError, printable
 from levelfield.record.append_only import AppendOnly
 from levelfield.report.units import plural
-from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
 from levelfield_fleet.run import asking, cluster, declare, images, journal, messages, results
 from levelfield_fleet.run.images import Bundle, Expected

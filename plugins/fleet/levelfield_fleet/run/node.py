@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NoReturn
 
-from levelfield import plan
+from levelfield import plan, untrusted
 from levelfield.errors import LevelfieldError, printable
 from levelfield.images import build, catalogue
 from levelfield.images.bundle import unpack
@@ -22,7 +22,6 @@ from levelfield.paths import cache_folder, disk_space, file_lock, tool_sha256
 from levelfield.record import files
 from levelfield.record.references import parse
 from levelfield.run.first_ranking import needed
-from levelfield.safety import untrusted
 from levelfield.version import __version__
 from levelfield_fleet.run import guard, messages
 from levelfield_fleet.run.messages import Failed, Measure, Measured, Reply, Survey, Surveyed

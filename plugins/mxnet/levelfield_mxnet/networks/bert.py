@@ -4,7 +4,7 @@ import math
 
 from mxnet import sym
 
-from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.spec import Model
 from levelfield_mxnet.networks import Symbol, Weights
 

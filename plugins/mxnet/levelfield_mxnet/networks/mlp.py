@@ -4,7 +4,7 @@ import itertools
 
 from mxnet import sym
 
-from levelfield.zoo.mlp.spec import widths
+from levelfield.zoo.mlp import widths
 from levelfield.zoo.spec import Model
 from levelfield_mxnet.networks import Symbol, Weights
 

@@ -2,7 +2,7 @@
 
 from mxnet import sym
 
-from levelfield.zoo.resnet50.spec import EPSILON, EXPANSION, Sizes, sizes_of
+from levelfield.zoo.resnet50 import EPSILON, EXPANSION, Sizes, sizes_of
 from levelfield.zoo.spec import Model
 from levelfield_mxnet.networks import Symbol, Weights
 from levelfield_mxnet.networks.mlp import dense

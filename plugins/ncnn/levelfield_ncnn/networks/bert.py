@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.spec import Model
 from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph, plain, typed

@@ -2,7 +2,7 @@
 
 import itertools
 
-from levelfield.zoo.mlp.spec import widths
+from levelfield.zoo.mlp import widths
 from levelfield.zoo.spec import Model
 from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph

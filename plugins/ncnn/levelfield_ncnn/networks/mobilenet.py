@@ -1,6 +1,6 @@
 """MobileNetV2 in ncnn. Tensors are (channels, height, width)."""
 
-from levelfield.zoo.mobilenet.spec import BASE, Conv, Sizes, blocks, first, last
+from levelfield.zoo.mobilenet import BASE, Conv, Sizes, blocks, first, last
 from levelfield.zoo.spec import Model
 from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph, Values

@@ -1,6 +1,6 @@
 """The ResNets in ncnn. Tensors are (channels, height, width)."""
 
-from levelfield.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
+from levelfield.zoo.resnet50 import EPSILON, Sizes, sizes_of
 from levelfield.zoo.spec import Model
 from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from levelfield.analysis.insights import explained, payback, resources, saturation, waiting
+from levelfield.analysis.insights import payback, resources, saturation
 from levelfield.analysis.types import BlockAnalysis, Insights
 from levelfield.record.schema import Run
 
@@ -14,9 +14,9 @@ def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
         ceilings=ceilings,
         resources=resources.derive(run, blocks, ceilings),
         payback=payback.derive(run, blocks),
-        saturation=saturation.derive(blocks),
+        saturation=saturation.saturations(blocks),
         headroom=resources.headroom(run, blocks),
-        waiting=waiting.derive(run, blocks),
+        waiting=saturation.waits(run, blocks),
         wrappers=payback.wrappers(run, blocks),
-        explained=explained.derive(run, blocks),
+        explained=resources.explained(run, blocks),
     )

@@ -119,13 +119,7 @@ def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bo
 def weigh(
     cold_ns: Estimate, other_cold_ns: Estimate, other_call_ns: float, ratio: Estimate
 ) -> tuple[PaybackVerdict, Estimate | None]:
-    """Compare a slower start with faster calls.
-
-    Examples
-    --------
-    >>> weigh(Estimate(11e9), Estimate(1e9), 20e6, Estimate(0.5))
-    ('after', Estimate(value=1000.0, low=None, high=None))
-    """
+    """Compare a slower start with faster calls."""
     low, high = _bounds(ratio)
     extra = Estimate(
         cold_ns.value - other_cold_ns.value,

@@ -1,9 +1,22 @@
-"""From which batch on a larger one gains nothing, where more than one was measured."""
+"""What more at a time gains: from which batch on nothing, and how much of a step waits for data."""
 
-from collections.abc import Iterable, Mapping
+import itertools
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
 
-from levelfield.analysis.types import ArmSaturation, BatchRate, BlockAnalysis, Estimate, Saturation, TimedBlock
-from levelfield.record.schema import Case
+from levelfield.analysis.types import (
+    ArmSaturation,
+    ArmWait,
+    BatchRate,
+    BlockAnalysis,
+    Estimate,
+    Row,
+    Saturation,
+    TimedBlock,
+    Waiting,
+)
+from levelfield.record.schema import Block, Case, Run, Window
+from levelfield.statistics.counting import counted_rounds
 
 ENOUGH = 0.95
 """Share of the highest rate that counts as having reached it."""
@@ -14,7 +27,7 @@ _Arm = tuple[str, str]
 """Arm and backend."""
 
 
-def derive(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
+def saturations(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
     """Return the saturation of every model of which two batches at the least were measured."""
     sweeps: dict[_Key, dict[_Arm, dict[int, Estimate]]] = {}
     largest: dict[_Key, Case] = {}
@@ -44,10 +57,7 @@ def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation |
 
 
 def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
-    """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it.
-
-    `rates`: items per second by batch, in two batches at the least.
-    """
+    """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it."""
     batches = sorted(rates)
     highest = max(rate.value for rate in rates.values())
     first = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
@@ -62,11 +72,7 @@ def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturat
 
 
 def _allowed(rates: Mapping[int, Estimate]) -> tuple[int, ...]:
-    """Return the batches, smallest first, that may be the first to reach enough while every rate stays in its interval.
-
-    The intervals are of each rate alone, not of their ratios: what the machine did to all of them is in them, so that
-    more is allowed here than is likely.
-    """
+    """Return the batches, smallest first, that may be the first to reach enough, by the intervals of the rates."""
     bounds = {batch: (rate.low, rate.high) for batch, rate in rates.items()}
     known = {batch: (low, high) for batch, (low, high) in bounds.items() if low is not None and high is not None}
     if len(known) < len(rates):
@@ -82,3 +88,56 @@ def _allowed(rates: Mapping[int, Estimate]) -> tuple[int, ...]:
         max(known),
     )
     return tuple(batch for batch in able if batch <= sure)
+
+
+FEED, WORKERS = "feed", "feed workers"
+"""Settings in which an arm says how it reads."""
+
+
+def waits(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Waiting, ...]:
+    """Return the waiting of every arm whose outputs are right, in every case that waits for data."""
+    found: list[Waiting] = []
+    for recorded, block in zip(run.blocks, blocks, strict=True):
+        if not isinstance(block, TimedBlock):
+            continue
+        arms = tuple(wait for row in block.rows if row.is_equal if (wait := _arm_wait(recorded, row)) is not None)
+        found += [Waiting(block.case, arms)] if arms else []
+    return tuple(found)
+
+
+def _arm_wait(block: Block, row: Row) -> ArmWait | None:
+    launches = [windows for windows in _waiting_windows(block, row.arm) if windows]
+    if not launches:
+        return None
+    shares = [_waited_ns(windows) / _duration_ns(windows) for windows in launches]
+    windows = [window for launch in launches for window in launch]
+    items = block.case.batch * sum(window.calls for window in windows)
+    return ArmWait(
+        arm=row.arm,
+        share=Estimate(statistics.median(shares), min(shares), max(shares)),
+        items_per_s=1e9 * items / _duration_ns(windows),
+        step_items_per_s=1e9 * items / (_duration_ns(windows) - _waited_ns(windows)),
+        feed=row.settings.get(FEED, ""),
+        workers=row.settings.get(WORKERS, ""),
+    )
+
+
+def _waiting_windows(block: Block, arm: str) -> Iterator[list[Window]]:
+    """Yield, for each generation, the windows of an arm that waited for data, in the rounds that count."""
+    counted = counted_rounds([[bool(each.disturbed) for each in generation.rounds] for generation in block.generations])
+    for generation, counts in zip(block.generations, counted, strict=True):
+        rounds = itertools.compress(generation.rounds, counts)
+        windows = (turn.window for each in rounds for turn in each.turns if turn.arm == arm)
+        yield [
+            window
+            for window in windows
+            if window is not None and window.waited_ns is not None and 0 <= window.waited_ns < window.window_ns
+        ]
+
+
+def _waited_ns(windows: Iterable[Window]) -> int:
+    return sum(window.waited_ns or 0 for window in windows)
+
+
+def _duration_ns(windows: Iterable[Window]) -> int:
+    return sum(window.window_ns for window in windows)

@@ -1,8 +1,6 @@
 """OpenVINO's counters: after every call, what each layer of the compiled model took.
 
-References
-----------
-https://docs.openvino.ai/2025/api/ie_python_api/_autosummary/openvino.ProfilingInfo.html
+See https://docs.openvino.ai/2025/api/ie_python_api/_autosummary/openvino.ProfilingInfo.html
 """
 
 import datetime as dt

@@ -1,8 +1,6 @@
 """torch.profiler: the operators that were dispatched, and the kernels that inductor wrote.
 
-References
-----------
-https://docs.pytorch.org/docs/stable/profiler.html
+See https://docs.pytorch.org/docs/stable/profiler.html
 https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_profiling_torch_compile.html
 """
 
@@ -43,8 +41,7 @@ def profile(subject: Subject) -> Profile:
         recorded.export_chrome_trace(str(path))
         written = path.read_bytes()
     operators = summed(spans(written), len(calls_ns))
-    trace = written if subject.trace is not None else b""
-    return Profile("torch.profiler", operators, calls_ns, COMPILED if compiled else NOTE, trace)
+    return Profile("torch.profiler", operators, calls_ns, COMPILED if compiled else NOTE)
 
 
 def _with_named_kernels(subject: Subject) -> Callable[[Any], object]:

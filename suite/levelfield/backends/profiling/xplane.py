@@ -5,7 +5,6 @@ Its message, `XSpace`, is defined in `tsl/profiler/protobuf/xplane.proto` of htt
 """
 
 import functools
-import gzip
 import importlib
 import re
 import tempfile
@@ -16,7 +15,6 @@ from typing import Any
 import msgspec
 
 from levelfield.backends import hlo
-from levelfield.backends.info import TraceFormat
 from levelfield.backends.profiling.operators import Span, summed
 from levelfield.backends.profiling.protocol import Profile, Subject, calls, compiled
 from levelfield.backends.protobuf import Field, MalformedError, fields
@@ -51,21 +49,7 @@ def profile(
         finally:
             stop()
         operators = summed(read(Path(folder), compiled(subject)), len(calls_ns))
-        trace = timeline(Path(folder), subject.trace) if subject.trace is not None else b""
-    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note, trace=trace)
-
-
-def timeline(folder: Path, wanted: TraceFormat) -> bytes:
-    """Return the one timeline that a profiler left somewhere in a folder; empty: there is none of that format.
-
-    Raises Unsupported: there are several.
-    """
-    paths = sorted(folder.rglob("*.xplane.pb" if wanted == "xplane" else "*.trace.json.gz"))
-    if len(paths) > 1:
-        raise Unsupported(f"The profiler left {len(paths)} timelines instead of one.")
-    if not paths:
-        return b""
-    return paths[0].read_bytes() if wanted == "xplane" else gzip.decompress(paths[0].read_bytes())
+    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note)
 
 
 def read(folder: Path, compiled: str = "") -> list[Span]:
@@ -177,9 +161,7 @@ _JAX_NOTE = (
 def profile_jax(subject: Subject) -> Profile:
     """Profile the instructions that XLA compiled, as JAX's runtime executes them.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
+    See https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
     """
     profiler: Any = importlib.import_module("jax.profiler")
     start = functools.partial(profiler.start_trace, **_jax_options(profiler))
@@ -207,9 +189,7 @@ _EVERYTHING = 3
 def profile_tensorflow(subject: Subject) -> Profile:
     """Profile the operators of TensorFlow's executor, or the instructions that XLA compiled.
 
-    References
-    ----------
-    https://www.tensorflow.org/api_docs/python/tf/profiler/experimental/start and .../ProfilerOptions
+    See https://www.tensorflow.org/api_docs/python/tf/profiler/experimental/start and .../ProfilerOptions
     """
     profiler: Any = importlib.import_module("tensorflow").profiler.experimental
     options = profiler.ProfilerOptions(host_tracer_level=_EVERYTHING, python_tracer_level=0, device_tracer_level=0)

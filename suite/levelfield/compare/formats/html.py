@@ -17,7 +17,7 @@ from levelfield.compare import phrases
 from levelfield.compare.types import Comparison, Outcome, Row
 from levelfield.report import html as report
 from levelfield.report import names, pages, units
-from levelfield.report.axes import Tick, reach
+from levelfield.report.charts import Tick, reach
 from levelfield.version import __version__
 
 TEMPLATES = Path(__file__).parent.parent / "templates"

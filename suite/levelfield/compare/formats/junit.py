@@ -44,10 +44,7 @@ def write(comparison: Comparison) -> str:
 
 
 def document(name: str, suites: Mapping[str, Sequence[Test]]) -> str:
-    """Return test suites as JUnit XML.
-
-    `suites`: tests by the name of their suite; no text of them is trusted.
-    """
+    """Return test suites as JUnit XML."""
     everything = [test for tests in suites.values() for test in tests]
     root = ET.Element("testsuites", {"name": _text(name), **_counts(everything)})
     for title, tests in suites.items():

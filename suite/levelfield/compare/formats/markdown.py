@@ -6,8 +6,8 @@ from levelfield.compare import phrases
 from levelfield.compare.types import Comparison, Row, Setting
 from levelfield.report.markdown import table
 from levelfield.report.units import plural
-from levelfield.safety.terminals import markdown_code as code
-from levelfield.safety.terminals import markdown_text as text
+from levelfield.terminals import markdown_code as code
+from levelfield.terminals import markdown_text as text
 
 MOST_ROWS = 200
 """Rows of a table: a comment has 65,536 characters at most."""

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from levelfield.compare import phrases
 from levelfield.compare.types import Comparison, Drift, Outcome, Row, Setting
-from levelfield.report.terminal_tables import Identifier
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
@@ -87,7 +86,7 @@ def _cases(title: str, rows: Sequence[Row], replicate: str, *, wide: bool) -> It
         sides = (old, new) if wide else ()
         figures = (*sides, ratio, *([phrases.drift(row)] if drifts else []))
         beside = () if common else (Text(note if wide else marks.get(note, ""), "dim"),)
-        table.add_row(Identifier(who), Text(what), *map(Text, figures), Text(verdict, _STYLES[row.outcome]), *beside)
+        table.add_row(Text(who), Text(what), *map(Text, figures), Text(verdict, _STYLES[row.outcome]), *beside)
     yield table
     for note, mark in marks.items():
         yield Text(f"{mark} {note}", "dim")

@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights.folder import shown
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, OwnFile
-from levelfield.safety import untrusted
 from levelfield.zoo.spec import Own
 
 MOST_BYTES = 1 << 20

@@ -30,7 +30,7 @@ from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.exported import Exported
 from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
 from levelfield.worker.messages import Load, Loaded, Output, Task, Verified, Verify
-from levelfield.zoo import honesty, own_inputs, parity, weights
+from levelfield.zoo import honesty, inputs, parity, weights
 
 IMAGE = "onnxruntime"
 SETTINGS = {"graph": "off"}
@@ -118,7 +118,7 @@ def compute(
     return Reference(
         model=model,
         answers=answers,
-        inputs_sha256={batch: weights.sha256(own_inputs.make(here, 0, batch)) for batch in answers},
+        inputs_sha256={batch: weights.sha256(inputs.make_own(here, 0, batch)) for batch in answers},
         artifacts=(*store.artifacts(model), *made),
     )
 
@@ -133,7 +133,7 @@ def of_float64(model: OwnFile, exported: Exported) -> Reference:
     made_by = {FLOAT64: f"torch {exported.versions.get('torch', '')}".strip()}
     made = Artifact(f"{model.model} reference", _digest(exported.answers), size_bytes, made_by)
     here = exported.description(str(cache_folder("artifacts")))
-    inputs_sha256 = weights.sha256(own_inputs.make(here, 0, 1))
+    inputs_sha256 = weights.sha256(inputs.make_own(here, 0, 1))
     return Reference(model, {1: answers}, {1: inputs_sha256}, (*store.artifacts(model), made), exported)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from levelfield import untrusted
 from levelfield.backends.protobuf import MalformedError
 from levelfield.errors import LevelfieldError, printable
 from levelfield.paths import cache_folder, temporary_folder
@@ -21,9 +22,8 @@ from levelfield.prepare.artifacts import ModelFile
 from levelfield.prepare.own_model import describe, onnx_format, python_file
 from levelfield.prepare.own_model.describe import Content
 from levelfield.record.schema import Artifact, OwnFile
-from levelfield.safety import untrusted
 from levelfield.worker.sources import digest_of, files_in
-from levelfield.zoo import own_inputs
+from levelfield.zoo import inputs
 from levelfield.zoo.spec import Own, OwnInput
 
 MODEL = "model.onnx"
@@ -197,7 +197,7 @@ def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[
     for each in description(found, str(cache_folder("artifacts"))).inputs:
         if each.path is not None:
             try:
-                own_inputs.read(Path(each.path), each)
+                inputs.read(Path(each.path), each)
             except ValueError as error:
                 raise LevelfieldError(
                     f"The values that were given for {each.name} cannot be taken: {error}",

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, printable
 from levelfield.prepare.own_weights.safetensors_format import FLOATING, Mapped, Stored
-from levelfield.safety import untrusted
 
 CONFIG = "config.json"
 SINGLE = "model.safetensors"

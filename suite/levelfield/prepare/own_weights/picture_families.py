@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Meta
 
 from levelfield.prepare.own_weights.family import Family, Shapes, classes
-from levelfield.zoo.mobilenet.spec import Sizes as MobileNetSizes
-from levelfield.zoo.mobilenet.spec import names_in_transformers as mobilenet_names
-from levelfield.zoo.resnet50.spec import EXPANSION
-from levelfield.zoo.resnet50.spec import Sizes as ResNetSizes
-from levelfield.zoo.resnet50.spec import names_in_transformers as resnet_names
-from levelfield.zoo.vit.spec import Sizes as ViTSizes
+from levelfield.zoo.mobilenet import Sizes as MobileNetSizes
+from levelfield.zoo.mobilenet import names_in_transformers as mobilenet_names
+from levelfield.zoo.resnet50 import EXPANSION
+from levelfield.zoo.resnet50 import Sizes as ResNetSizes
+from levelfield.zoo.resnet50 import names_in_transformers as resnet_names
+from levelfield.zoo.vit import Sizes as ViTSizes
 
 _Counts = Annotated[tuple[int, ...], Meta(min_length=1, max_length=4)]
 

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import folder as folders
@@ -21,7 +22,6 @@ from levelfield.prepare.own_weights.family import Family
 from levelfield.prepare.own_weights.folder import CONFIG, Folder, shown
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, OwnWeights
-from levelfield.safety import untrusted
 from levelfield.worker.sources import digest_of
 from levelfield.zoo import models, own_weights, weights
 from levelfield.zoo.spec import Model, Parameter

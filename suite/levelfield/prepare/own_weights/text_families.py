@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from levelfield.prepare.own_weights.family import Family, Shapes, classes, require
-from levelfield.zoo.bert.spec import Sizes as BertSizes
-from levelfield.zoo.berthead.spec import ANSWERS, CLASSIFIER
-from levelfield.zoo.berthead.spec import Sizes as HeadedSizes
-from levelfield.zoo.decoder.spec import Sizes as LlamaSizes
+from levelfield.zoo.bert import Sizes as BertSizes
+from levelfield.zoo.berthead import ANSWERS, CLASSIFIER
+from levelfield.zoo.berthead import Sizes as HeadedSizes
+from levelfield.zoo.decoder import Sizes as LlamaSizes
 
 MOST_CONTEXT = 2048
 """Of a longer context only so many positions are used: a cache of fixed size is as long as the context."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 from rich.console import Console
 
-from levelfield import plan
+from levelfield import plan, terminals
 from levelfield.analysis.status import SMOKE
 from levelfield.compare.upgrade_settings import hardware, identity
 from levelfield.errors import LevelfieldError
@@ -44,9 +44,8 @@ from levelfield.run.upgrade.progress import (
     Side,
     State,
 )
-from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
-from levelfield.statistics.bracketing import LEAST_BOOTS
+from levelfield.statistics.bracket import LEAST_BOOTS
 from levelfield.version import __version__
 
 _BOOT_ID = Path("proc/sys/kernel/random/boot_id")

@@ -15,10 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.zoo.bert import reference
-from levelfield.zoo.bert.erf import erf
-from levelfield.zoo.bert.spec import EPSILON, HEAD, HIDDEN, LAYERS
-from levelfield.zoo.training.losses import cross_entropy
+from levelfield.zoo.bert import EPSILON, HEAD, HIDDEN, LAYERS, reference
+from levelfield.zoo.bert.reference import erf
+from levelfield.zoo.training.optimizers import cross_entropy
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

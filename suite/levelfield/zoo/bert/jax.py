@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from levelfield.zoo.bert.spec import BASE, EPSILON, Sizes
+from levelfield.zoo.bert import BASE, EPSILON, Sizes
 
 Tensors = dict[str, jax.Array]
 
@@ -31,11 +31,7 @@ def forward(
 
 
 def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    `x`: hidden state, shape (batch, 128, 768). `mask`: what is added to the scores, or where they count, shape (batch,
-    1, 1, 128).
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
     attended = dense(w, f"{name}.attention.output.dense", context)
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended, sizes.epsilon)
@@ -73,11 +69,7 @@ def loss(
     positions: jax.Array,
     labels: jax.Array,
 ) -> tuple[jax.Array, Tensors]:
-    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
-
-    `positions`: where words are masked, int32, shape (batch, 20). `labels`: the words that stood there, int32, shape
-    (batch, 20).
-    """
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = jnp.take_along_axis(hidden, positions[:, :, None], axis=1)
     logits = masked.reshape(-1, hidden.shape[-1]) @ w["embeddings.word_embeddings.weight"].T

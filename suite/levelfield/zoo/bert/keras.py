@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
-from levelfield.zoo.bert.spec import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, SEQUENCE, TYPES, VOCABULARY
-from levelfield.zoo.keras_weights import fill
+from levelfield.zoo.bert import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, SEQUENCE, TYPES, VOCABULARY
+from levelfield.zoo.native import fill
 from levelfield.zoo.weights import Arrays
 
 WORDS = "word_embeddings"

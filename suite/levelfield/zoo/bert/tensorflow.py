@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from levelfield.zoo.bert.spec import BASE, EPSILON, HEADS, Sizes
+from levelfield.zoo.bert import BASE, EPSILON, HEADS, Sizes
 
 Variables = dict[str, tf.Variable]
 
@@ -32,11 +32,7 @@ def forward(
 
 
 def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    `x`: hidden state, shape (batch, 128, 768). `mask`: what is added to the scores, or where they count, shape (batch,
-    1, 1, 128).
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
     attended = dense(w, f"{name}.attention.output.dense", context)
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended, sizes.epsilon)
@@ -81,11 +77,7 @@ def loss(
     positions: tf.Tensor,
     labels: tf.Tensor,
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
-
-    `positions`: where words are masked, int32, shape (batch, 20). `labels`: the words that stood there, int32, shape
-    (batch, 20).
-    """
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
     del statistics  # there are none
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = tf.reshape(tf.gather(hidden, positions, batch_dims=1), [-1, hidden.shape[-1]])

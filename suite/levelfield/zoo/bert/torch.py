@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.spec import Model
 from levelfield.zoo.torch_module import for_loss
 
@@ -127,11 +127,7 @@ def loss(
     positions: torch.Tensor,
     labels: torch.Tensor,
 ) -> torch.Tensor:
-    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
-
-    `positions`: where words are masked, int32, shape (batch, 20). `labels`: the words that stood there, int32, shape
-    (batch, 20).
-    """
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
     hidden = network(input_ids, token_type_ids, attention_mask)
     rows = torch.arange(len(hidden), device=hidden.device)[:, None]
     masked = hidden[rows, positions.long()].flatten(0, 1)

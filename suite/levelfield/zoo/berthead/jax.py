@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from levelfield.zoo.bert import jax as bert
-from levelfield.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, POOLER, Sizes
+from levelfield.zoo.berthead import ANSWERS, BASE, CLASSIFIER, POOLER, Sizes
 
 Tensors = dict[str, jax.Array]
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.zoo.bert import reference as bert
-from levelfield.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, POOLER, Sizes
+from levelfield.zoo.berthead import ANSWERS, BASE, CLASSIFIER, POOLER, Sizes
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

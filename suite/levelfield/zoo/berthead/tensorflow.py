@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from levelfield.zoo.bert import tensorflow as bert
-from levelfield.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, POOLER, Sizes
+from levelfield.zoo.berthead import ANSWERS, BASE, CLASSIFIER, POOLER, Sizes
 
 Variables = dict[str, tf.Variable]
 

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from levelfield.zoo.bert.torch import BERT
-from levelfield.zoo.berthead.spec import SIDES, Sizes
+from levelfield.zoo.berthead import SIDES, Sizes
 from levelfield.zoo.spec import Model
 
 

@@ -12,8 +12,6 @@ def forward(weights: Mapping[str, npt.NDArray[Any]], inputs: Mapping[str, npt.ND
 
     The first 512 numbers are the signal's way through two matrix products; the last is the mean of the memory, scaled
     by the signal's first element.
-
-    `inputs`: `signal`, float32, shape (batch, 512).
     """
     mix, memory = weights["mix"].astype(np.float64), weights["memory"].astype(np.float64)
     echoes = []

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from levelfield.zoo.decoder.spec import BASE, EPSILON, Sizes, rotations
+from levelfield.zoo.decoder import BASE, EPSILON, Sizes, rotations
 
 Tensors = dict[str, jax.Array]
 Caches = list[jax.Array]
@@ -53,11 +53,7 @@ def layer(
     *,
     sizes: Sizes = BASE,
 ) -> tuple[jax.Array, Caches]:
-    """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm).
-
-    `x`: hidden state, shape (batch, tokens, 512). `mask`: where a token may look, shape (1, 1, tokens, tokens seen).
-    `caches`: key and value of this layer; None: nothing is kept.
-    """
+    """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm)."""
     normal = norm(w, f"{name}.input_layernorm", x, sizes.epsilon)
     attended, kept = attention(w, f"{name}.self_attn", normal, mask, rotation, start, caches, sizes=sizes)
     x = x + attended

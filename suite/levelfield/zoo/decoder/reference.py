@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.zoo.bert.reference import softmax
-from levelfield.zoo.decoder.spec import BASE, EPSILON, Sizes, rotations
+from levelfield.zoo.decoder import BASE, EPSILON, Sizes, rotations
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from levelfield.zoo.decoder.spec import BASE, EPSILON, Sizes, rotations
+from levelfield.zoo.decoder import BASE, EPSILON, Sizes, rotations
 
 Variables = dict[str, tf.Variable]
 Caches = list[tf.Variable]
@@ -52,11 +52,7 @@ def layer(
     *,
     sizes: Sizes = BASE,
 ) -> tf.Tensor:
-    """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm).
-
-    `x`: hidden state, shape (batch, tokens, 512). `mask`: what is added to the scores, shape (4 × tokens, tokens seen).
-    `caches`: key and value of this layer; None: nothing is kept.
-    """
+    """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm)."""
     normal = norm(w, f"{name}.input_layernorm", x, sizes.epsilon)
     x = x + attention(w, f"{name}.self_attn", normal, mask, rotation, positions, caches, sizes=sizes)
     normal = norm(w, f"{name}.post_attention_layernorm", x, sizes.epsilon)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from levelfield.zoo.decoder.spec import BASE, Sizes, rotations
+from levelfield.zoo.decoder import BASE, Sizes, rotations
 from levelfield.zoo.spec import Model
 
 
@@ -87,17 +87,7 @@ Renewed = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class _Store:
-    """Where a layer keeps keys and values.
-
-    Parameters
-    ----------
-    caches, positions
-        As in `Decoder.cached`.
-    number
-        Of the layer.
-    renewed
-        Makes what takes the place of a cache; None: it is written into.
-    """
+    """Where a layer keeps keys and values; `renewed` makes what takes the place of a cache that is not written into."""
 
     def __init__(self, caches: Caches | None, number: int, positions: torch.Tensor, renewed: Renewed | None) -> None:
         self._caches = caches
@@ -193,13 +183,7 @@ class Gated(nn.Module):  # type: ignore[misc,unused-ignore]
 
 
 class Cached(nn.Module):  # type: ignore[misc,unused-ignore]
-    """The decoder as a function of its caches, as it is exported.
-
-    Parameters
-    ----------
-    network
-        The decoder, with its weights.
-    """
+    """The decoder as a function of its caches, as it is exported."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()

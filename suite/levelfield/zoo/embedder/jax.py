@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.bert import jax as bert
-from levelfield.zoo.bert.spec import BASE, Sizes
 
 Tensors = dict[str, jax.Array]
 

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.bert import reference as bert
-from levelfield.zoo.bert.spec import BASE, Sizes
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.bert import tensorflow as bert
-from levelfield.zoo.bert.spec import BASE, Sizes
 
 Variables = dict[str, tf.Variable]
 

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.bert.torch import BERT
 from levelfield.zoo.spec import Model
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.zoo.mlp.reference import dense
-from levelfield.zoo.training.losses import binary_cross_entropy, cross_entropy
+from levelfield.zoo.training.optimizers import binary_cross_entropy, cross_entropy
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

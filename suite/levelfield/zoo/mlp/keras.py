@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from levelfield.zoo.keras_weights import fill
+from levelfield.zoo.native import fill
 from levelfield.zoo.weights import Arrays
 
 

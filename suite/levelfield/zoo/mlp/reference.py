@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.zoo.mlp.spec import WIDTHS
+from levelfield.zoo.mlp import WIDTHS
 
 LAYERS = len(WIDTHS) - 1
 

@@ -5,7 +5,7 @@ import itertools
 import torch
 from torch import nn
 
-from levelfield.zoo.mlp.spec import widths
+from levelfield.zoo.mlp import widths
 from levelfield.zoo.spec import Model
 from levelfield.zoo.torch_module import for_loss
 
@@ -45,9 +45,6 @@ def loss(network: nn.Module, features: torch.Tensor, labels: torch.Tensor) -> to
     """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes.
 
     From probabilities it would lose digits where they saturate.
-
-    `features`: float32, shape (batch, first width). `labels`: classes, shape (batch,); 0 or 1 where the network gives
-    one logit.
     """
     z = for_loss(network.logits(features))
     if network.binary:

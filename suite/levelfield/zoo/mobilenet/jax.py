@@ -2,7 +2,7 @@
 
 import jax
 
-from levelfield.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
+from levelfield.zoo.mobilenet import BASE, Block, Conv, Sizes, blocks, first, last
 from levelfield.zoo.resnet50.jax import norm
 
 Tensors = dict[str, jax.Array]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from levelfield.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
+from levelfield.zoo.mobilenet import BASE, Block, Conv, Sizes, blocks, first, last
 from levelfield.zoo.resnet50.reference import conv, norm
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from levelfield.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
+from levelfield.zoo.mobilenet import BASE, Block, Conv, Sizes, blocks, first, last
 from levelfield.zoo.resnet50.tensorflow import conv, norm
 
 Variables = dict[str, tf.Variable]

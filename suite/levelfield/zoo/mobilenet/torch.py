@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from levelfield.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
+from levelfield.zoo.mobilenet import BASE, Block, Conv, Sizes, blocks, first, last
 from levelfield.zoo.spec import Model
 
 

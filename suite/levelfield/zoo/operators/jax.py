@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 
-from levelfield.zoo.operators.spec import EPSILON
+from levelfield.zoo.operators import EPSILON
 from levelfield.zoo.spec import Model, Operator
 
 Tensors = dict[str, jax.Array]

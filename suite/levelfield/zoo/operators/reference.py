@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.zoo.bert.reference import softmax
-from levelfield.zoo.operators.spec import EPSILON
+from levelfield.zoo.operators import EPSILON
 from levelfield.zoo.resnet50.reference import conv
 from levelfield.zoo.spec import Model, Operator
 

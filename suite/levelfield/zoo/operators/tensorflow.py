@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import tensorflow as tf
 
-from levelfield.zoo.operators.spec import EPSILON
+from levelfield.zoo.operators import EPSILON
 from levelfield.zoo.spec import Model, Operator
 
 Variables = dict[str, tf.Variable]

@@ -4,18 +4,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from levelfield.zoo.operators.spec import EPSILON
+from levelfield.zoo.operators import EPSILON
 from levelfield.zoo.spec import Model, Operator
 
 
 class OneOperator(nn.Module):  # type: ignore[misc,unused-ignore]
-    """One call.
-
-    Parameters
-    ----------
-    operator
-        Which.
-    """
+    """One call."""
 
     def __init__(self, operator: Operator) -> None:
         super().__init__()

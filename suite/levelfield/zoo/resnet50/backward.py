@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from levelfield.zoo.resnet50.spec import Sizes, sizes_of
-from levelfield.zoo.training.losses import cross_entropy
+from levelfield.zoo.resnet50 import Sizes, sizes_of
+from levelfield.zoo.training.optimizers import cross_entropy
 from levelfield.zoo.training.recipe import BATCH_NORM
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]

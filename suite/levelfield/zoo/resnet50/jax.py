@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from levelfield.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
+from levelfield.zoo.resnet50 import EPSILON, Sizes, sizes_of
 from levelfield.zoo.training.recipe import BATCH_NORM
 
 Tensors = dict[str, jax.Array]
@@ -16,11 +16,7 @@ Norm: TypeAlias = Callable[[Tensors, str, jax.Array], jax.Array]
 
 
 def forward(w: Tensors, images: jax.Array, *, sizes: Sizes | None = None) -> jax.Array:
-    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
-
-    `images`: float32, shape (batch, height, width, channels). `sizes`: of the network; None: those of the network that
-    has weights of these names.
-    """
+    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels)."""
     return network(w, images, norm, sizes)
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
-from levelfield.zoo.keras_weights import fill
-from levelfield.zoo.resnet50.spec import EPSILON, sizes_of
+from levelfield.zoo.native import fill
+from levelfield.zoo.resnet50 import EPSILON, sizes_of
 from levelfield.zoo.training.recipe import BATCH_NORM
 from levelfield.zoo.weights import Arrays
 

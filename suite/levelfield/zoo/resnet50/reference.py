@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from levelfield.zoo.resnet50.spec import EPSILON, RESNET50, Sizes
+from levelfield.zoo.resnet50 import EPSILON, RESNET50, Sizes
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

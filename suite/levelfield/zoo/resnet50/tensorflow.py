@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import tensorflow as tf
 
-from levelfield.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
+from levelfield.zoo.resnet50 import EPSILON, Sizes, sizes_of
 from levelfield.zoo.training.recipe import BATCH_NORM
 
 Variables = dict[str, tf.Variable]
@@ -14,11 +14,7 @@ Norm: TypeAlias = Callable[[Variables, str, tf.Tensor], tf.Tensor]
 
 
 def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes | None = None) -> tf.Tensor:
-    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
-
-    `images`: float32, shape (batch, height, width, channels). `sizes`: of the network; None: those of the network that
-    has weights of these names.
-    """
+    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels)."""
     return network(w, images, norm, sizes)
 
 

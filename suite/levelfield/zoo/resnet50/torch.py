@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from levelfield.zoo.resnet50.spec import EPSILON, EXPANSION, Sizes, sizes_of
+from levelfield.zoo.resnet50 import EPSILON, EXPANSION, Sizes, sizes_of
 from levelfield.zoo.spec import Model
 from levelfield.zoo.torch_module import for_loss
 from levelfield.zoo.training.recipe import BATCH_NORM

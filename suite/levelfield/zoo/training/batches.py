@@ -23,5 +23,5 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
         raise ValueError(f"{model.title} is not trained.")
     made = zoo_inputs.make(model, start, count, layout=layout)
     streams = [f"{SEED}/{model.name}/labels/{index}" for index in range(start, start + count)]
-    batch: Arrays = model.module("spec").labelled(made, streams)
+    batch: Arrays = model.module().labelled(made, streams)
     return batch

@@ -13,9 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.zoo import bits, models, rounding
-from levelfield.zoo.digits import data
-from levelfield.zoo.digits.data import Split
+from levelfield.zoo import bits, digits, models, rounding
+from levelfield.zoo.digits import Split
 from levelfield.zoo.spec import Model
 from levelfield.zoo.training import parity, recipe
 from levelfield.zoo.training.optimizers import Updater
@@ -58,7 +57,7 @@ def split(goal: Goal) -> Split:
 
     Raises ValueError: the images are missing, or are not those that were published.
     """
-    return data.load(models.get(goal.network))
+    return digits.load(models.get(goal.network))
 
 
 def weights(network: Model, seed: int) -> Arrays:
@@ -73,13 +72,13 @@ def weights(network: Model, seed: int) -> Arrays:
 
 def schedule(goal: Goal, seed: int) -> npt.NDArray[np.int32]:
     """Return the images of every step, shape (steps, batch)."""
-    return data.schedule(seed, goal.steps, goal.batch)
+    return digits.schedule(seed, goal.steps, goal.batch)
 
 
 def loaded_sha256(goal: Goal) -> tuple[str, str]:
     """Return the digests of what every worker holds once it is loaded: the first seed's weights, and the images."""
     network = models.get(goal.network)
-    return sha256(weights(network, 0)), data.inputs_sha256(split(goal))
+    return sha256(weights(network, 0)), digits.inputs_sha256(split(goal))
 
 
 def first_losses(
@@ -88,14 +87,14 @@ def first_losses(
     """Return the losses of the first ten steps in float64, each before its update: the definition of the training.
 
     `begin`: weights to begin with; the seed's own where None. `significand`: bits that the products keep
-    (`zoo.training.lowered`); None: all is in float64, which is the definition.
+    (`zoo.rounding`); None: all is in float64, which is the definition.
     """
     network = models.get(goal.network)
     start: Tensors = weights(network, seed) if begin is None else begin
     state = {name: array.astype(np.float64) for name, array in start.items()}
     updater = Updater(network, goal.optimizer)
     losses: list[float] = []
-    for batch in data.batches(split(goal).train, schedule(goal, seed)[: recipe.STEPS]):
+    for batch in digits.batches(split(goal).train, schedule(goal, seed)[: recipe.STEPS]):
         loss, gradients, statistics = loss_and_gradients(network, state, batch, significand=significand)
         losses.append(loss)
         updater.update(state, gradients)
@@ -131,7 +130,7 @@ def expected_start(goal: Goal, seed: int, precision: str = parity.FP32) -> Expec
         losses=first_losses(goal, seed),
         tolerance=parity.allowed(sensitivities(goal)[precision], precision),
         weights_sha256=sha256(weights(network, seed)),
-        inputs_sha256=data.inputs_sha256(split(goal), schedule(goal, seed)),
+        inputs_sha256=digits.inputs_sha256(split(goal), schedule(goal, seed)),
     )
 
 
@@ -139,8 +138,6 @@ def sensitivity(goal: Goal, seeds: int = 10, precision: str = parity.FP32) -> fl
     """Return the largest error that rounding makes of the reference's own first losses.
 
     Many seeds are needed: it is rare that so little turns a ReLU on or off, and then it matters.
-
-    `seeds`: how many seeds are computed, from 0 on.
     """
     network, lowered = models.get(goal.network), rounding.SIGNIFICANDS.get(precision)
 

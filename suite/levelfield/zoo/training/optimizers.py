@@ -1,7 +1,7 @@
-"""The optimizers in NumPy float64: `zoo.training.recipe` in arithmetic, and the definition of both."""
+"""The losses, each with its slope, and the optimizers in NumPy float64: their definition (`zoo.training.recipe`)."""
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -65,3 +65,24 @@ class Updater:
         corrected = np.sqrt(v / (1 - rule.beta2**self._step))
         corrected += rule.epsilon
         w -= rule.learning_rate / (1 - rule.beta1**self._step) * m / corrected
+
+
+def binary_cross_entropy(logits: Array, labels: npt.NDArray[Any]) -> tuple[float, Array]:
+    """Return mean(log(1 + eᶻ) − y·z) over logits of shape (batch,), and its slope."""
+    y = labels.astype(np.float64)
+    loss = float(np.mean(np.logaddexp(0, logits) - y * logits))
+    probability = np.exp(-np.logaddexp(0, -logits))  # 1 / (1 + e⁻ᶻ) would overflow on its way to zero
+    slope: Array = (probability - y) / len(logits)
+    return loss, slope
+
+
+def cross_entropy(logits: Array, labels: npt.NDArray[Any]) -> tuple[float, Array]:
+    """Return the mean over rows of −log softmax(logits)[label], and its slope, shape (rows, classes)."""
+    rows = np.arange(len(logits))
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    raised = np.exp(shifted)
+    total = raised.sum(axis=1, keepdims=True)
+    loss = float(np.mean(np.log(total[:, 0]) - shifted[rows, labels]))
+    slope: Array = raised / total
+    slope[rows, labels] -= 1
+    return loss, slope / len(logits)

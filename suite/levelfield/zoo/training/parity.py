@@ -11,7 +11,7 @@ computes it again, in some seconds for the MLP and some minutes for the larger m
 
 In bf16 and fp16 the same is asked of the unit roundoff u of that type, 2⁻⁸ and 2⁻¹¹, and a multiple of 32 would let
 almost everything through. So the reference makes the roundings themselves: its weights are perturbed by u, and every
-product, forward and back, is rounded as a mixed-precision program rounds it (`zoo.training.lowered`). The largest
+product, forward and back, is rounded as a mixed-precision program rounds it (`zoo.rounding`). The largest
 error over `DRAWS_LOWERED` draws is the model's sensitivity in that precision, and a program may stray `FACTOR_LOWERED`
 times as far. The optimizer stays in float32 and is checked as ever (`zoo.training.update`).
 """
@@ -57,13 +57,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def roundoff(precision: str) -> float:
-    """Return the unit roundoff of a precision: the largest relative error of rounding to nearest.
-
-    Examples
-    --------
-    >>> roundoff("fp32") == 2**-24, roundoff("bf16") == 2**-8
-    (True, True)
-    """
+    """Return the unit roundoff of a precision: the largest relative error of rounding to nearest, 2⁻²⁴ in fp32."""
     return PERTURBATION if precision == FP32 else 2.0 ** -rounding.SIGNIFICANDS[precision]
 
 
@@ -80,11 +74,7 @@ def perturbed(model: Model, weights: Arrays, draw: int, precision: str = FP32) -
 
 
 def sensitivity(model: Model, *, precision: str = FP32, batch: int | None = None, steps: int = recipe.STEPS) -> Errors:
-    """Return the largest error that rounding makes in a model's trajectory, over the draws.
-
-    `precision`: in which products are rounded, and whose unit roundoff the weights are perturbed by. In fp32 nothing is
-    rounded.
-    """
+    """Return the largest error that rounding, in fp32 of the weights alone, makes in a model's trajectory."""
     made, lowered = weights.make(model), rounding.SIGNIFICANDS.get(precision)
     exact = trajectory.run(model, made, batch=batch, steps=steps)
     moved = (perturbed(model, made, draw, precision) for draw in range(draws(precision)))
@@ -142,8 +132,6 @@ def allowed(sensitivity: float, precision: str = FP32) -> float:
 
     In fp32 a sensitivity counts as one rounding at the least, since the reference does not round its products. In lower
     precisions it does.
-
-    `sensitivity`: the largest relative error that rounding made of the reference.
     """
     return FACTOR * max(sensitivity, PERTURBATION) if precision == FP32 else FACTOR_LOWERED * sensitivity
 

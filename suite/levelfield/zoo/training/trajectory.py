@@ -20,9 +20,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.zoo import bits, models
+from levelfield.zoo import bits, models, rounding
 from levelfield.zoo.spec import Model, Parameter
-from levelfield.zoo.training import batches, lowered, recipe
+from levelfield.zoo.training import batches, recipe
 from levelfield.zoo.training.optimizers import Updater
 from levelfield.zoo.weights import SEED
 
@@ -59,7 +59,7 @@ def run(
     """Train in float64: the definition of the trajectory.
 
     `batch`: items in each step; that of the model's recipe where None. `significand`: bits that the products keep
-    (`zoo.training.lowered`); None: all is in float64, which is the definition.
+    (`zoo.rounding`); None: all is in float64, which is the definition.
     """
     rule = models.recipe(model.name)
     size = batch or rule.trajectory_batch
@@ -85,9 +85,11 @@ def loss_and_gradients(
     if significand is None:
         found: tuple[float, Float64s, Float64s] = compute(weights, batch)
         return found
-    rounded = {name: lowered.of(array.astype(np.float64, copy=False), significand) for name, array in weights.items()}
+    rounded = {
+        name: rounding.lowered(array.astype(np.float64, copy=False), significand) for name, array in weights.items()
+    }
     loss, gradients, statistics = compute(rounded, batch)
-    plain = [{name: lowered.exact(array) for name, array in each.items()} for each in (gradients, statistics)]
+    plain = [{name: rounding.exact(array) for name, array in each.items()} for each in (gradients, statistics)]
     return float(loss), plain[0], plain[1]
 
 
@@ -118,8 +120,6 @@ def change(name: str, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tupl
 
     The squared distance of two such vectors estimates that of the tensors (Achlioptas, "Database-friendly random
     projections", 2003), whatever their size.
-
-    `before`, `after`: the tensor, any shape, taken in C order; the difference is taken in float64.
     """
     first, second = before.reshape(-1), np.ascontiguousarray(after).reshape(-1)
     stream = bits.generator(name)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from levelfield.zoo.bert.jax import dense, norm
-from levelfield.zoo.vit.spec import BASE, Sizes
+from levelfield.zoo.vit import BASE, Sizes
 
 Tensors = dict[str, jax.Array]
 

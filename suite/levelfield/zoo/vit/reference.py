@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.zoo.bert.reference import dense, gelu, heads, norm, softmax
-from levelfield.zoo.vit.spec import BASE, Sizes
+from levelfield.zoo.vit import BASE, Sizes
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@ import math
 import tensorflow as tf
 
 from levelfield.zoo.bert.tensorflow import dense, heads, norm
-from levelfield.zoo.vit.spec import BASE, Sizes
+from levelfield.zoo.vit import BASE, Sizes
 
 Variables = dict[str, tf.Variable]
 

@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional
 
 from levelfield.zoo.spec import Model
-from levelfield.zoo.vit.spec import BASE, Sizes
+from levelfield.zoo.vit import BASE, Sizes
 
 
 class ViT(nn.Module):  # type: ignore[misc,unused-ignore]

@@ -1,1 +1,0 @@
-"""Untrusted text and files: bounded on reading, escaped on output."""

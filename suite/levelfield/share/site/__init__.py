@@ -1,1 +1,0 @@
-"""A folder of runs as a static site: no page makes a request to another host."""

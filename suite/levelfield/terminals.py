@@ -1,0 +1,121 @@
+"""Text of others on its way out, to a terminal, into Markdown or an error: shown, never interpreted.
+
+Escape sequences, other control characters and marks of writing direction can hide or forge output. Every console of the
+command is created here and replaces them in everything that it prints, after styles and markup are resolved; the escape
+sequences of styles are added by rich later.
+"""
+
+import re
+import sys
+from typing import TextIO
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
+
+from levelfield.errors import LevelfieldError, one_line, printable
+
+
+class _Printable:
+    """A renderable whose text is printable."""
+
+    def __init__(self, renderable: ConsoleRenderable) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+
+class _Hook(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Printable(each) for each in renderables]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on stdout, or on stderr, that prints nothing but text and its own styles."""
+    made = Console(stderr=stderr)
+    made.push_render_hook(_Hook())
+    return made
+
+
+class PrintableText:
+    """A text stream that makes printable what is written to it.
+
+    Parameters
+    ----------
+    stream
+        Where it is written to.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text; return the number of characters."""
+        return self._stream.write(printable(text))
+
+
+def write(text: str) -> None:
+    """Write plain text, made printable, to stdout."""
+    PrintableText(sys.stdout).write(text)
+
+
+def never_refuse() -> None:
+    """Let stdout and stderr replace characters that their encoding lacks, instead of raising `UnicodeEncodeError`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """Print a text as it is, without markup or highlighting; lines are never cut or wrapped."""
+    console.print(text, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+LONGEST = 1000
+LONGEST_CODE = 300
+"""Characters that are shown."""
+_MARKS = re.compile(r"[\\`*_\[\]<>|~&$]|^#")
+_LINKS = re.compile(r"(?<=[@#!])(?=\w)|(?<=://)|(?<=www)(?=\.)|(?<=mailto:)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
+
+
+def markdown_text(value: str) -> str:
+    """Escape a text: no markup, no HTML, no link, no mention of a person or an issue.
+
+    An invisible word joiner splits what would be linked automatically, since mentions are searched after backslashes
+    are removed.
+    """
+    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, one_line(value, LONGEST)))
+
+
+def markdown_code(value: str) -> str:
+    """Format a text as code; its backticks become apostrophes, so that it cannot end the code."""
+    shown = one_line(value, LONGEST_CODE).replace("`", "'").replace("|", "\\|").strip()
+    return f"`{shown}`" if shown else "–"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;"}.get(found[0], f"\\{found[0]}")
+
+
+LONGEST_OUTPUT = 200
+"""Characters that are kept of a text."""
+LARGEST = 1e18
+"""Largest value that is believed: thirty years in nanoseconds."""
+_IDENTIFIER = re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
+
+
+def tool_text(value: str) -> str:
+    """Return a text on one line, printable, without the UUIDs of devices, at most `LONGEST_OUTPUT` characters."""
+    return one_line(_IDENTIFIER.sub(r"\1-…", value), LONGEST_OUTPUT)
+
+
+def refused(tool: str, why: str) -> LevelfieldError:
+    """Return the error for output of a tool that cannot be read; `why` is a clause without a full stop."""
+    return LevelfieldError(
+        f"The output of {tool} cannot be read: {tool_text(why)}.",
+        fix="Record it again, whole and as the tool prints it.",
+    )

@@ -1,0 +1,105 @@
+"""Untrusted files: opened without blocking, plain files only, bounded in size.
+
+A folder that was copied from elsewhere may contain a named pipe, on which opening blocks, a device, which has no end,
+or a link to either. Every file of a run, a baseline, a bundle or a data set is therefore opened here.
+
+`convert` makes typed values of plain ones, from any thread. msgspec looks a type's annotations up when it first meets
+the type. Two threads that do that at once for the same type crash the interpreter (seen with msgspec 0.22 while two
+images were built at once), so one waits for the other.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+import threading
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+NOBODY = 65534
+"""User of the workers of a supervisor that is root."""
+_MORE_BYTES = 1 << 16
+
+
+class TooLargeError(OSError):
+    """A file is longer than such a file may be."""
+
+
+def open_plain(path: Path, *, follow_links: bool = True, inside: Path | None = None) -> BufferedReader:
+    """Open a plain file for reading.
+
+    Raises OSError: the file is not there, may not be read, lies elsewhere, or is a pipe, a device, a socket or a
+    folder. `strerror` says which.
+    """
+    # O_NONBLOCK: without it, to open a named pipe waits for a writer (open(2)). It changes nothing for a plain file.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow_links:
+            raise OSError(errno.ELOOP, "it is a link", str(path)) from error
+        if error.errno == errno.ENXIO:  # a socket
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+    # The kernel's own name of what is open: no link can be changed between a check and the opening.
+    if inside is not None and not belongs_to(Path(f"/proc/self/fd/{descriptor}").readlink(), inside):
+        os.close(descriptor)
+        raise OSError(errno.EXDEV, "it is a link to a file outside of its folder", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def belongs_to(real: Path, folder: Path) -> bool:
+    """Whether a path without links is in a folder, or among the blobs of the model in the hub's cache that it shows.
+
+    The cache of Hugging Face's hub consists of links: `MODEL/snapshots/REVISION/NAME` leads to `MODEL/blobs/SHA256`.
+    """
+    root = folder.resolve()
+    cached = next((each.parent.parent for each in (root, *root.parents) if each.parent.name == "snapshots"), None)
+    return real.is_relative_to(root) or (cached is not None and real.parent == cached / "blobs")
+
+
+def limit_access(copy: Path, source_mode: int) -> None:
+    """Let nobody but workers read a copy who may not read its source."""
+    public = source_mode & stat.S_IROTH
+    copy.chmod(source_mode & (0o644 if public else 0o600))
+    if not public and os.getuid() == 0:
+        with contextlib.suppress(OSError):  # a user namespace without that user, where there are no such workers
+            os.chown(copy, NOBODY, NOBODY)
+
+
+def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside: Path | None = None) -> bytes:
+    """Return the content of a plain file.
+
+    Raises TooLargeError: the file is
+    longer, or grows beyond that while it is read. Raises OSError: as `open_plain`.
+    """
+    with open_plain(path, follow_links=follow_links, inside=inside) as file:
+        size_bytes = os.fstat(file.fileno()).st_size
+        # read(n) allocates n bytes, so the size is asked first. More is left only if the file grew meanwhile.
+        content = file.read(size_bytes) if size_bytes <= most_bytes else b""
+        while size_bytes <= most_bytes and (more := file.read(_MORE_BYTES)):
+            content += more
+            size_bytes = len(content)
+    if size_bytes > most_bytes:
+        raise TooLargeError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", str(path))
+    return content
+
+
+_T = TypeVar("_T")
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def convert(value: object, kind: type[_T]) -> _T:
+    """Return a value made of dicts, lists and plain values as the type that describes it.
+
+    Raises msgspec.ValidationError: it is not what the type says.
+    """
+    with _ONE_AT_A_TIME:
+        found: Any = msgspec.convert(value, kind)
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,145 @@
+"""Plain files only, without waiting, and never more than was asked for."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from levelfield import untrusted
+from tests.commands import ROOT
+
+
+def test_a_plain_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    assert untrusted.read_plain(tmp_path / "file", 7) == b"content"
+
+
+def test_more_than_the_most_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    with pytest.raises(untrusted.TooLargeError, match="longer than 6 bytes"):
+        untrusted.read_plain(tmp_path / "file", 6)
+
+
+def test_a_file_without_a_size_is_read_to_its_end_and_no_further() -> None:
+    """Files of /proc say that they are empty, and so does one that grows at this moment."""
+    content = Path("/proc/self/smaps").read_bytes()
+    assert len(untrusted.read_plain(Path("/proc/self/smaps"), 1 << 24)) > len(content) // 2
+    with pytest.raises(untrusted.TooLargeError):
+        untrusted.read_plain(Path("/proc/self/smaps"), 100)
+
+
+def test_a_sparse_file_takes_no_memory(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(untrusted.TooLargeError):
+        untrusted.read_plain(tmp_path / "file", 1 << 20)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "socket", "link to a pipe"])
+def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "it"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path = Path("/dev/zero")
+        case "folder":
+            path.mkdir()
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as line:
+                line.bind(str(path))
+        case _:
+            os.mkfifo(tmp_path / "pipe")
+            path.symlink_to(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a plain file"):
+        untrusted.read_plain(path, 1 << 20)
+
+
+def test_links_are_followed_or_not(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    (tmp_path / "link").symlink_to("file")
+    assert untrusted.read_plain(tmp_path / "link", 7) == b"content"
+    with pytest.raises(OSError, match="it is a link"):
+        untrusted.read_plain(tmp_path / "link", 7, follow_links=False)
+
+
+def link(path: Path, target: str | Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+    return path
+
+
+def test_no_link_leaves_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    folder = tmp_path / "given" / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "file").write_bytes(b"content")
+    (tmp_path / "given" / "folder-beside").write_bytes(b"secret")
+    link(tmp_path / "name", folder)
+    for named in (folder, tmp_path / "name"):
+        assert untrusted.read_plain(named / "deep" / "file", 7, inside=named) == b"content"
+    assert untrusted.read_plain(link(folder / "within", "deep/file"), 7, inside=folder) == b"content"
+    before = psutil.Process().num_fds()
+    for path in (
+        link(folder / "out", "../../secret"),
+        link(folder / "far", tmp_path / "secret"),
+        link(folder / "twice", "out"),
+        link(folder / "up", "../..") / "secret",
+        folder / ".." / "folder-beside",
+    ):
+        assert path.exists()
+        with pytest.raises(OSError, match="a file outside of its folder"):
+            untrusted.open_plain(path, inside=folder)
+    assert psutil.Process().num_fds() == before
+
+
+def test_links_of_the_hubs_cache_stay_in_their_models_folder(tmp_path: Path) -> None:
+    for model in ("one", "other"):
+        (tmp_path / model / "blobs").mkdir(parents=True)
+        (tmp_path / model / "blobs" / "0").write_bytes(b"content")
+    (tmp_path / "one" / "refs").write_bytes(b"secret")
+    snapshot = tmp_path / "one" / "snapshots" / "1"
+    for file in (link(snapshot / "a", "../../blobs/0"), link(snapshot / "onnx" / "a", "../../../blobs/0")):
+        assert untrusted.read_plain(file, 7, inside=file.parent) == b"content"
+    link(tmp_path / "one" / "blobs" / "1", "/etc/passwd")
+    for number, target in enumerate(("../../../other/blobs/0", "../../refs", "../../blobs/1")):
+        with pytest.raises(OSError, match="a file outside of its folder"):
+            untrusted.open_plain(link(snapshot / str(number), target), inside=snapshot)
+
+
+@pytest.mark.parametrize(
+    ("source", "copy"), [(0o600, 0o600), (0o640, 0o600), (0o400, 0o400), (0o644, 0o644), (0o755, 0o644), (0o444, 0o444)]
+)
+def test_a_copy_is_no_more_public_than_its_source(tmp_path: Path, source: int, copy: int) -> None:
+    path = tmp_path / "copy"
+    path.touch()
+    untrusted.limit_access(path, source)
+    assert path.stat().st_mode & 0o777 == copy
+    assert path.stat().st_uid == (untrusted.NOBODY if not copy & 0o004 and not os.getuid() else os.getuid())
+
+
+MEETING = """
+import faulthandler, threading
+from levelfield.images import debian
+faulthandler.enable()
+gate = threading.Barrier(8)
+found = []
+def meet():
+    gate.wait()
+    found.append(debian.read_lock())
+threads = [threading.Thread(target=meet) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 8 and len({len(lock.packages) for lock in found}) == 1
+"""
+
+
+def test_threads_may_meet_a_type_at_once() -> None:
+    """Without one waiting for the other, one process in forty crashed."""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", MEETING], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
