@@ -27,8 +27,9 @@ from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, Image
 from levelfield.worker.messages import Export, Exported
 from levelfield.worker.sources import digest_of, files_in
-from levelfield.zoo import dataset, decoding, digits, inputs, models, parity, reference, rounding, weights
+from levelfield.zoo import dataset, decoding, digits, inputs, models, parity, reference, rounding, sensitivity, weights
 from levelfield.zoo.decoding import Call
+from levelfield.zoo.sensitivity import Sensitivity
 from levelfield.zoo.training import batches, trajectory
 from levelfield.zoo.training.trajectory import Trajectory
 from levelfield.zoo.weights import Arrays
@@ -203,8 +204,7 @@ class Artifacts:
             np.save(content, found, allow_pickle=False)
             write_atomically(path, content.getvalue())
 
-        source = "dataset-" if from_dataset else ""
-        source += f"{call.kind}-d{call.depth}-" if call is not None else ""
+        source = _source(call, from_dataset=from_dataset)
         relative = f"references/{name}-{source}n{count}-{self._definition(name)[:KEY_CHARS]}.npy"
         return self._cached(relative, f"computing the reference of {name} in float64", read, compute)
 
@@ -222,6 +222,37 @@ class Artifacts:
             _Size,
             f"computing in float64 what rounding to {precision} makes of {name}'s answers",
             compare,
+        )
+
+    def sensitivity(
+        self, name: str, precision: str, *, from_dataset: bool = False, call: Call | None = None
+    ) -> Sensitivity:
+        """Return how far a model's answer moves when weights and inputs do, computed once and kept.
+
+        `call`: what is computed where the model answers token by token; None: a plain call.
+        """
+        model, source = models.get(name), _source(call, from_dataset=from_dataset)
+
+        def compute() -> Sensitivity:
+            made = self._inputs(name, sensitivity.INPUTS, from_dataset=from_dataset, call=call)
+            parameters = self._weights(name)
+
+            def answer(weights: Arrays, given: Arrays) -> npt.NDArray[np.float64]:
+                if call is not None:
+                    return decoding.reference(model, weights, call, given[decoding.INPUT])
+                return reference.run(model, weights, given)
+
+            def draw(number: int) -> tuple[npt.NDArray[np.float64]]:
+                given = sensitivity.moved_weights(made, number, precision)
+                return (answer(sensitivity.moved_weights(parameters, number, precision), given),)
+
+            return sensitivity.largest((answer(parameters, made),), draw)[0]
+
+        return self._computed(
+            f"{name}-{source}{self._definition(name)[:KEY_CHARS]}-moved-{precision}",
+            Sensitivity,
+            f"computing in float64 how far {name}'s answers move when weights and inputs are rounded",
+            compute,
         )
 
     def training_batch_sha256(self, name: str, batch: int) -> str:
@@ -318,6 +349,11 @@ class Artifacts:
                 fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
                 + _last_line(error.detail),
             ) from error
+
+
+def _source(call: Call | None, *, from_dataset: bool) -> str:
+    """Return the part of a name that says what was answered."""
+    return ("dataset-" if from_dataset else "") + (f"{call.kind}-d{call.depth}-" if call is not None else "")
 
 
 def let_export(

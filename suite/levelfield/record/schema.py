@@ -282,6 +282,10 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the claimed precision was emulated, where the framework reports it."""
     training: TrainingParity | None = None
     """None: no training was compared."""
+    element_error: float | Absent = Absent("an older version did not compute it")
+    """Largest error of a single number, |out − ref| / (|ref| + the scale of its row)."""
+    element_tolerance: float | Absent = Absent("an older version did not compute it")
+    """How far single numbers of the reference move when weights and inputs are rounded (`zoo.sensitivity`)."""
 
 
 class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

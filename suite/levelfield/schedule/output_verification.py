@@ -105,7 +105,10 @@ def _judge(resources: RunResources, case: Case, verified: Verified, count: int) 
     found = resources.compared.get(key)
     if found is None:  # of large outputs the comparison takes seconds; most launches answer with the same bits
         expected = resources.artifacts.reference(case.model, count, from_dataset=from_dataset, call=call)
-        found = resources.compared[key] = _compared(verified, output_sha256, expected, case.precision)
+        moved = resources.artifacts.sensitivity(case.model, case.precision, from_dataset=from_dataset, call=call)
+        found = resources.compared[key] = _compared(
+            verified, output_sha256, expected, case.precision, moved.allowed(case.precision)
+        )
 
     def yardstick(precision: str) -> float:
         return resources.artifacts.rounding_error(case.model, precision, count)
@@ -124,12 +127,14 @@ def compare_outputs(
     return found if yardstick is None else _honest(found, precision, verified.computed, yardstick)
 
 
-def _compared(verified: Verified, output_sha256: str, reference: _Reference, precision: str) -> Parity:
+def _compared(
+    verified: Verified, output_sha256: str, reference: _Reference, precision: str, element: float = math.inf
+) -> Parity:
     whole = len(verified.output) // ITEM_BYTES * ITEM_BYTES
     flat = np.frombuffer(verified.output[:whole], dtype="<f4")
     fits = math.prod(verified.shape) == flat.size and min(verified.shape, default=1) >= 0
     output = flat.reshape(verified.shape) if fits and whole == len(verified.output) else flat
-    judgement = parity.judge(output, reference, precision)
+    judgement = parity.judge(output, reference, precision, element)
     errors = judgement.errors
     finite = errors is not None and errors.finite
     absent = Absent(judgement.reason or "not comparable")
@@ -147,6 +152,8 @@ def _compared(verified: Verified, output_sha256: str, reference: _Reference, pre
         reason=judgement.reason,
         cosine=errors.cosine if errors and errors.cosine is not None else absent,
         top_1=errors.top_1 if errors and errors.top_1 is not None else Absent("its output is no vector of classes"),
+        element_error=errors.element if errors and finite else absent,
+        element_tolerance=element if math.isfinite(element) else Absent("nobody knows how far the reference moves"),
     )
 
 

@@ -220,9 +220,9 @@ def _references(plan: Plan, artifacts: Artifacts, *, judged: bool) -> None:
             continue
         if case.converges:  # each seed's is computed when its turn comes
             continue
-        artifacts.reference(
-            case.model, verify_count(case), from_dataset=case.definition.from_dataset, call=call_of(case)
-        )
+        from_dataset, call = case.definition.from_dataset, call_of(case)
+        artifacts.reference(case.model, verify_count(case), from_dataset=from_dataset, call=call)
+        artifacts.sensitivity(case.model, case.precision, from_dataset=from_dataset, call=call)
         if case.precision != "fp32":
             artifacts.rounding_error(case.model, case.precision, verify_count(case))
 

@@ -38,6 +38,8 @@ CENTRED = MappingProxyType({"bf16": 6e-2, "tf32": 8e-3, "fp16": 8e-3, "int8": 5e
 of a random network's answer, does not hide rounding here: in bf16 it was 2 to 8 times the plain error, 9e-3 … 3e-2, in
 fp16 up to 3.8e-3, and the gate is twice the largest. A constant answer has 1."""
 
+FLOOR = 1 / 8
+"""Of the scale of all numbers, which that of a row counts as at the least."""
 _CHUNK = 1 << 16
 
 
@@ -52,6 +54,9 @@ class Errors(msgspec.Struct, frozen=True):
     max_abs: float
     """Largest absolute difference, in the output's own unit."""
     finite: bool
+    element: float = math.inf
+    """Largest error of a single number, |out − ref| / (|ref| + the scale of its row): one wrong number among thousands
+    hardly shows in the others."""
     cosine: float | None = None
     """Of the angle between the two, over all their numbers; None where one is zero or not finite."""
     top_1: float | None = None
@@ -87,17 +92,21 @@ def compare(output: npt.NDArray[Any], reference: npt.NDArray[np.float64]) -> Err
         ),
         max_abs=float(np.abs(out - reference).max()),
         finite=True,
+        element=_largest(out, reference),
         cosine=_cosine(out, reference),
         top_1=_top_1(out, reference),
     )
 
 
-def judge(output: npt.NDArray[Any], reference: npt.NDArray[np.float64], precision: str = "fp32") -> Judgement:
+def judge(
+    output: npt.NDArray[Any], reference: npt.NDArray[np.float64], precision: str = "fp32", element: float = math.inf
+) -> Judgement:
     """Decide whether an output equals the reference within the tolerance of its precision.
 
     The relative error must be within the tolerance, and the centred one (where there is one) within that or its own.
 
-    `output`: what a backend answered, shape (batch, …). Raises ValueError: if no tolerance is known for the precision.
+    `output`: what a backend answered, shape (batch, …). `element`: the largest error of a single number that counts as
+    equal (`zoo.sensitivity`). Raises ValueError: if no tolerance is known for the precision.
     """
     if precision not in TOLERANCES:
         raise ValueError(f"No tolerance is known for precision {precision!r}; there are {', '.join(TOLERANCES)}.")
@@ -107,10 +116,33 @@ def judge(output: npt.NDArray[Any], reference: npt.NDArray[np.float64], precisio
         return Judgement(equal=False, tolerance=tolerance, reason=reason, errors=None)
     errors = compare(output, reference)
     return Judgement(
-        equal=not (reason := _reason(errors, tolerance, CENTRED.get(precision, tolerance))),
+        equal=not (reason := _reason(errors, tolerance, CENTRED.get(precision, tolerance), element)),
         tolerance=tolerance,
         reason=reason,
         errors=errors,
+    )
+
+
+def sizes(reference: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return what an error of each number is relative to: its size and the scale of its row.
+
+    The scale is the root of the mean square over the last axis, and an eighth of that over all numbers at the least:
+    a row of nothing but small differences of large numbers has their rounding. Ones where all numbers are zero.
+    """
+    squares = np.square(reference)
+    rows = np.sqrt(squares.mean(axis=-1, keepdims=True)) if reference.ndim else np.abs(reference)
+    whole = float(np.sqrt(squares.mean()))
+    return np.abs(reference) + np.maximum(rows, whole * FLOOR) if whole else np.ones_like(reference)
+
+
+def why_wrong(element: float, allowed: float, name: str = "") -> str:
+    """Say that a single number is wrong; empty where none is."""
+    if element <= allowed:
+        return ""
+    of = f" of the output {name}" if name else ""
+    return (
+        f"A number{of} is off by {element:.1e} of its size and its row's; rounding allows {allowed:.1e}, however small "
+        "the error of all numbers together."
     )
 
 
@@ -135,6 +167,10 @@ def project(output: npt.NDArray[Any], count: int = 64, seed: str = "projection")
     return tuple(float(value) for value in total / math.sqrt(max(flat.size, 1)))
 
 
+def _largest(out: npt.NDArray[np.float64], ref: npt.NDArray[np.float64]) -> float:
+    return float((np.abs(out - ref) / sizes(ref)).max())
+
+
 def _relative(out: npt.NDArray[np.float64], ref: npt.NDArray[np.float64]) -> float:
     error, size = float(np.linalg.norm(out - ref)), float(np.linalg.norm(ref))
     if size == 0:
@@ -153,11 +189,11 @@ def _top_1(out: npt.NDArray[np.float64], ref: npt.NDArray[np.float64]) -> float 
     return float((out.argmax(axis=1) == ref.argmax(axis=1)).mean())
 
 
-def _reason(errors: Errors, tolerance: float, centred: float) -> str:
+def _reason(errors: Errors, tolerance: float, centred: float, element: float) -> str:
     if not errors.finite:
         return "The output holds NaN or infinity."
     if errors.relative_l2 > tolerance:
         return f"The relative error is {errors.relative_l2:.1e}, over the tolerance of {tolerance:.0e}."
     if errors.centred_relative_l2 is not None and errors.centred_relative_l2 > centred:
         return f"The centred relative error is {errors.centred_relative_l2:.1e}, over the tolerance of {centred:.0e}."
-    return ""
+    return why_wrong(errors.element, element)
