@@ -129,12 +129,13 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def exporters(self) -> tuple[str, ...]:
-        """The images that must write files first; a user's ONNX file is there already.
+        """The images that must write files first.
 
-        A network of PyTorch also answers there, in float64, whoever else answers.
+        A user's ONNX file is there already, and a network of PyTorch may be read by none; both also answer there, when
+        they are rounded otherwise and in float64.
         """
         if self.own is not None:
-            return (ONNX.image,) if self.own.framework == support.EXPORTED else ()
+            return (ONNX.image,) if self.own.framework in {"", support.EXPORTED} else ()
         return tuple(dict.fromkeys(key.format.image for key in self.files))
 
 

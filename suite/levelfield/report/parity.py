@@ -89,10 +89,10 @@ def table(run: Run, analysis: Analysis) -> Table:
         marks=lambda row: {"arm": row.arm, "backend": row.backend},
         foot=(Cell("Tolerance"), *map(tolerance, asked)) if asked else (),
         notes=tuple(
-            f"{row.arm}, {names.question(question[0])}: {known.reason}"
+            f"{row.arm}, {names.question(question[0])}: {known.reason or known.doubt}"
             for row in arms_by_name
             for question in asked
-            if (known := _parity(found.get((question, row.arm)))) is not None and known.reason
+            if (known := _parity(found.get((question, row.arm)))) is not None and (known.reason or known.doubt)
         ),
     )
 

@@ -10,6 +10,7 @@ from types import FunctionType
 import msgspec
 
 from levelfield import plugins
+from levelfield.backends.info import ONNX
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
@@ -22,7 +23,7 @@ from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.prepare.own_model import python_file, reference, store
+from levelfield.prepare.own_model import python_file, reference, second_opinion, store
 from levelfield.prepare.own_model.exported import Exported
 from levelfield.prepare.own_model.exported import export as export_network
 from levelfield.record.schema import Arm, Case, Image
@@ -169,7 +170,14 @@ def _own(
         found = reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)
         return msgspec.structs.replace(found, exported=exported)
     batches = [block.case.batch for block in plan.blocks]
-    return reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
+    found = reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
+    try:
+        exporter = launchers[""].prepare(ONNX.image, "cpu", None, listener.say)
+    except LevelfieldError as error:
+        listener.say(f"how far its answers move is not known: {error}")
+        return found
+    spec = msgspec.structs.replace(spec, name=f"sensitivity of {plan.own.model}", image=exporter)
+    return second_opinion.with_moves(found, launcher=launchers[""], spec=spec, progress=listener.say)
 
 
 def _made(

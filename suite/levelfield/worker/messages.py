@@ -22,6 +22,7 @@ from levelfield.record.measured import (
     Startup,
     Window,
 )
+from levelfield.zoo.sensitivity import Sensitivity
 from levelfield.zoo.spec import Own, OwnInput
 
 PROTOCOL = 2
@@ -214,6 +215,20 @@ class Export(msgspec.Struct, frozen=True, tag="export"):
     """A user's own network in Python, which is exported as it is, with its inputs; None: one of this tool's models."""
 
 
+class Sense(msgspec.Struct, frozen=True, tag="sense"):
+    """Find out what a user's own ONNX file answers when it is rounded otherwise, and in float64 (images of exporters).
+
+    ONNX Runtime computes the first, without its optimisations; `onnx`'s own evaluator the second.
+    """
+
+    file_path: str
+    own: Own
+    batch: int
+    count: int
+    """Items, of calls of this batch."""
+    threads: int
+
+
 class CallPlugin(msgspec.Struct, frozen=True, tag="call-plugin"):
     """Let a function of a plug-in's package answer, in an image that the plug-in brings."""
 
@@ -251,6 +266,7 @@ Answerable: TypeAlias = (
     | ProbeMachine
     | PollMachine
     | Export
+    | Sense
     | CallPlugin
     | Predict
     | Join
@@ -405,6 +421,19 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     """Why there is no file of a user's own network; empty: there is one."""
     unanswered: str = ""
     """Why there are no answers of a user's own network; empty: there are, or nobody asked."""
+    sensitivities: tuple[Sensitivity, ...] = ()
+    """Of these answers, one by one."""
+
+
+class Sensed(msgspec.Struct, frozen=True, tag="sensed"):
+    """By output, in the file's order."""
+
+    sensitivities: tuple[Sensitivity, ...]
+    versions: dict[str, str]
+    answers: tuple[Output, ...] = ()
+    """In float64; empty: there are none."""
+    unanswered: str = ""
+    """Why there are none."""
 
 
 class PluginCalled(msgspec.Struct, frozen=True, tag="plugin-called"):
@@ -451,6 +480,7 @@ Reply: TypeAlias = (
     | MachineProbe
     | Polled
     | Exported
+    | Sensed
     | PluginCalled
     | Predicted
     | Joined

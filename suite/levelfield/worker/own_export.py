@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from levelfield.backends.checks import outputs
 from levelfield.backends.protocol import Arrays
@@ -18,6 +19,8 @@ from levelfield.worker import messages
 from levelfield.worker.session import concatenated
 from levelfield.worker.sources import files_in, written
 from levelfield.zoo import onnx_export
+from levelfield.zoo.honesty import FP32
+from levelfield.zoo.sensitivity import Sensitivity, largest, moved
 from levelfield.zoo.spec import Own, OwnInput
 
 REASON_CHARS = 400
@@ -35,8 +38,10 @@ def export(own: Own, folder: Path) -> messages.Exported:
     network, given = written(own.python or "", own.function)
     module: Any = network if isinstance(network, torch.nn.Module) else _module(torch, network)
     module.eval()
-    answers, unanswered = _in_float64(torch, module, given)
-    reply = messages.Exported(files={}, opset=0, versions={}, answers=answers, unanswered=unanswered)
+    answers, moves, unanswered = _in_float64(torch, module, given)
+    reply = messages.Exported(
+        files={}, opset=0, versions={}, answers=answers, unanswered=unanswered, sensitivities=moves
+    )
     try:
         example = {name: torch.from_numpy(array) for name, array in given.items()}
         made = onnx_export.export_module(module, example, folder)
@@ -58,21 +63,42 @@ def _module(torch: Any, function: Any) -> Any:  # noqa: ANN401  (torch, which on
     return Function()
 
 
-def _in_float64(torch: Any, module: Any, given: Arrays) -> tuple[tuple[messages.Output, ...], str]:  # noqa: ANN401
-    """Return the network's answer in float64; or none, and why."""
+def _in_float64(
+    torch: Any,  # noqa: ANN401
+    module: Any,  # noqa: ANN401
+    given: Arrays,
+) -> tuple[tuple[messages.Output, ...], tuple[Sensitivity, ...], str]:
+    """Return the network's answer in float64, and how far that moves; or none, and why."""
+    double = copy.deepcopy(module)
+
+    def answer(draw: int | None) -> list[npt.NDArray[Any]]:
+        """Answer with weights and inputs moved by a draw; None: as they are."""
+        parts = {f"weight {name}": part for name, part in (*double.named_parameters(), *double.named_buffers())}
+        exact = {name: part.numpy().copy() for name, part in parts.items()}
+        arrays = dict(given)
+        if draw is not None:
+            for name, part in parts.items():
+                part.copy_(torch.from_numpy(moved(name, exact[name], draw, FP32)))
+            arrays = {name: moved(name, array, draw, FP32) for name, array in given.items()}
+        tensors = [torch.from_numpy(array) for array in arrays.values()]
+        answered = double(*[each.double() if each.is_floating_point() else each for each in tensors])
+        found = [np.array(each) for each in outputs(answered, lambda tensor: tensor.numpy())]
+        for name, part in parts.items():
+            part.copy_(torch.from_numpy(exact[name]))
+        return found
+
     try:
-        with torch.inference_mode(), warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            double = copy.deepcopy(module).double()
-            tensors = [torch.from_numpy(array) for array in given.values()]
-            answer = double(*[each.double() if each.is_floating_point() else each for each in tensors])
-            found = outputs(answer, lambda tensor: tensor.numpy())
+            double = double.double()
+            found = answer(None)
+            moves = largest(found, answer)
     except Exception as error:  # noqa: BLE001  (the network's own code may raise anything)
-        return (), _reason(error)
+        return (), (), _reason(error)
     narrow = sorted({each.dtype.name for each in found if each.dtype.kind in "fc" and each.dtype.name not in _WIDE})
     if narrow:
-        return (), f"asked for float64, it answers in {', '.join(narrow)}"
-    return concatenated([found, found]), ""
+        return (), (), f"asked for float64, it answers in {', '.join(narrow)}"
+    return concatenated([found, found]), moves, ""
 
 
 def _kept(given: Arrays, folder: Path) -> tuple[OwnInput, ...]:

@@ -65,6 +65,10 @@ class Service:
                 return messages.Polled(self._machine.arithmetic_ns())
             case messages.Export():
                 return _export(request)
+            case messages.Sense():
+                from levelfield.worker import own_sensitivity
+
+                return own_sensitivity.answer(request)
             case messages.CallPlugin():
                 function = getattr(importlib.import_module(request.module), request.function)
                 return messages.PluginCalled(msgspec.Raw(msgspec.json.encode(function(request.request))))

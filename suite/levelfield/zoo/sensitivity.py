@@ -70,7 +70,7 @@ def moved(name: str, array: npt.NDArray[Any], draw: int, precision: str = "") ->
     up = bits.integers(f"{SEED}/sensitivity/{draw}/{name}", array.size, bits=1).reshape(array.shape) * 2 - 1
     if precision == "int8":
         step = np.abs(values).max(axis=tuple(range(1, values.ndim)), keepdims=True, initial=0) / INT8_STEPS
-        return values + up * (step / 2 * FACTOR_LOWERED)
+        return np.asarray(values + up * (step / 2 * FACTOR_LOWERED))
     unit = _UNITS[precision or _BY_TYPE.get(array.dtype.name, "fp32")]
     # What is not finite stays as it is: a mask may be of infinities.
     return np.where(np.isfinite(values) & (values != np.rint(values)), values * (1 + unit * up), values)

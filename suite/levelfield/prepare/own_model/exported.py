@@ -16,6 +16,7 @@ from levelfield.worker import messages
 from levelfield.worker.messages import Output
 from levelfield.worker.sources import digest_of
 from levelfield.zoo.onnx_export import MODEL_FILE
+from levelfield.zoo.sensitivity import Sensitivity
 from levelfield.zoo.spec import Own, OwnInput
 
 
@@ -31,6 +32,8 @@ class Exported(msgspec.Struct, frozen=True):
     versions: dict[str, str]
     unexported: str = ""
     unanswered: str = ""
+    sensitivities: tuple[Sensitivity, ...] = ()
+    """Of the answers."""
 
     def description(self, root: str) -> Own:
         """Return the description that a worker needs which reads the file.
@@ -56,9 +59,10 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
         publish(out, root / folder)
         inputs = tuple(msgspec.structs.replace(each, path=f"{folder}/{each.path}") for each in made.inputs)
         said, unanswered = printable(made.unexported).rstrip("."), printable(made.unanswered)
+        found = Exported(None, inputs, made.answers, made.versions, "", unanswered, made.sensitivities)
         if MODEL_FILE not in made.files:
             reason = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
-            return Exported(None, inputs, made.answers, made.versions, reason, unanswered)
+            return msgspec.structs.replace(found, unexported=reason)
         file = ModelFile(
             path=f"{folder}/{MODEL_FILE}",
             sha256=sha256,
@@ -69,7 +73,7 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
                 made_by=made.versions | {"opset": str(made.opset)},
             ),
         )
-        return Exported(file, inputs, made.answers, made.versions, "", unanswered)
+        return msgspec.structs.replace(found, file=file)
 
     request = messages.Export(model=model.model, batch=1, precision=model.precision, folder="", own=own)
     try:

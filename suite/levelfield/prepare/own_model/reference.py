@@ -30,7 +30,8 @@ from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.exported import Exported
 from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
 from levelfield.worker.messages import Load, Loaded, Output, Task, Verified, Verify
-from levelfield.zoo import honesty, inputs, parity, weights
+from levelfield.zoo import honesty, inputs, parity, sensitivity, weights
+from levelfield.zoo.sensitivity import Sensitivity
 
 IMAGE = "onnxruntime"
 SETTINGS = {"graph": "off"}
@@ -51,6 +52,26 @@ class Answer(msgspec.Struct, frozen=True):
     name: str
     values: npt.NDArray[np.float64]
     exact: bool
+    sensitivity: Sensitivity | None = None
+    """None: nobody knows how far it moves when weights and inputs are rounded."""
+    otherwise: npt.NDArray[np.float64] | None = None
+    """What `onnx`'s evaluator answers in float64, where that is something else."""
+
+    def tolerance(self, precision: str) -> float:
+        """Return the largest relative error that counts as equal.
+
+        A quantised file is compared with itself: only what rounding moves may differ.
+        """
+        if self.sensitivity is None:
+            return tolerance_of(precision)
+        own = TOLERANCE if precision == "int8" else tolerance_of(precision)
+        return max(own, min(self.sensitivity.relative_l2, sensitivity.MOST_L2))
+
+    def element(self, precision: str) -> float:
+        """Return the largest error of a single number that counts as equal; infinite where that is not known."""
+        if self.sensitivity is None:
+            return math.inf
+        return self.sensitivity.allowed("fp32" if precision == "int8" else precision)
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -128,10 +149,14 @@ def of_float64(model: OwnFile, exported: Exported) -> Reference:
 
     Raises LevelfieldError: it answers with what nothing can be compared with.
     """
-    answers = _comparable(model, exported.answers)
+    moves = exported.sensitivities or (None,) * len(exported.answers)
+    answers = tuple(
+        msgspec.structs.replace(answer, sensitivity=move)
+        for answer, move in zip(_comparable(model, exported.answers), moves, strict=True)
+    )
     size_bytes = sum(len(output.values) for output in exported.answers)
     made_by = {FLOAT64: f"torch {exported.versions.get('torch', '')}".strip()}
-    made = Artifact(f"{model.model} reference", _digest(exported.answers), size_bytes, made_by)
+    made = Artifact(f"{model.model} reference", digest(exported.answers), size_bytes, made_by)
     here = exported.description(str(cache_folder("artifacts")))
     inputs_sha256 = weights.sha256(inputs.make_own(here, 0, 1))
     return Reference(model, {1: answers}, {1: inputs_sha256}, (*store.artifacts(model), made), exported)
@@ -170,7 +195,7 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
 
 def _comparable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
     """Return what a network in Python answers, where something can be compared with it."""
-    answers = [(output, _array(output)) for output in outputs]
+    answers = [(output, array(output)) for output in outputs]
     usable = [
         Answer(str(number), values, output.exact)
         for number, (output, values) in enumerate(answers)
@@ -192,9 +217,8 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
 
     `verified`: what the worker says; not trusted in anything.
     """
-    tolerance = tolerance_of(precision)
-    given = [_array(output) for output in verified.outputs]
-    reason, worst = "", None
+    given = [array(output) for output in verified.outputs]
+    reason, compared = "", list[Compared]()
     if len(given) != len(reference):
         reason = f"It has {len(given)} outputs where the reference has {len(reference)}."
     for found, expected in zip(given, reference, strict=False):
@@ -207,9 +231,11 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
         if not found.size:
             continue
         errors = parity.compare(found, expected.values)
-        if worst is None or errors.relative_l2 > worst.relative_l2:
-            worst = errors
-        reason = reason or _reason(found, expected, errors, tolerance)
+        compared.append(Compared(errors, expected.tolerance(precision), expected.element(precision)))
+        reason = reason or why_other(found, expected, compared[-1])
+    last = max(compared, key=lambda each: each.errors.relative_l2 / each.tolerance, default=None)
+    single = max(compared, key=lambda each: each.errors.element / each.element, default=None)
+    worst = last.errors if last is not None else None
     flat = np.concatenate([each.reshape(-1) for each in given if each is not None] or [np.empty(0)])
     finite = worst is not None and worst.finite
     absent = Absent(reason or "not comparable")
@@ -222,14 +248,19 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
         relative_error=known(worst.relative_l2 if worst else None),
         centred_error=known(worst.centred_relative_l2 if worst else None),
         max_abs_error=worst.max_abs if worst and finite else absent,
-        tolerance=tolerance,
+        tolerance=last.tolerance if last is not None else tolerance_of(precision),
         inputs=items,
         projection=parity.project(flat) if finite and np.isfinite(flat).all() else (),
-        output_sha256=_digest(verified.outputs),
+        output_sha256=digest(verified.outputs),
         reason=reason or ("" if worst is not None else "All of its outputs are empty."),
         cosine=worst.cosine if worst and worst.cosine is not None else absent,
         top_1=Absent("what a user's own file answers is not known to be classes"),
         rounding_error=Absent("it is not computed for a user's own file"),
+        element_error=known(single.errors.element if single else None),
+        element_tolerance=(
+            single.element if single and math.isfinite(single.element) else Absent("it is not known how far it moves")
+        ),
+        doubt=_doubt(given, reference),
     )
     if worst is None or not finite:
         return result
@@ -248,25 +279,50 @@ def tolerance_of(precision: str) -> float:
     return TOLERANCE if precision == honesty.FP32 else parity.TOLERANCES[precision]
 
 
-def _reason(found: npt.NDArray[np.float64], expected: Answer, errors: parity.Errors, tolerance: float) -> str:
+class Compared(msgspec.Struct, frozen=True):
+    """One output's errors, and the largest that count as equal."""
+
+    errors: parity.Errors
+    tolerance: float
+    element: float
+
+
+def why_other(found: npt.NDArray[np.float64], expected: Answer, compared: Compared) -> str:
+    errors = compared.errors
     if not errors.finite:
         return f"The output {expected.name} holds NaN or infinity."
     if expected.exact:
         other = int((found != expected.values).sum())
         return f"Of the output {expected.name}, {other} of {found.size} whole numbers are others." if other else ""
-    if errors.relative_l2 > tolerance:
+    if errors.relative_l2 > compared.tolerance:
         return (
             f"The relative error of the output {expected.name} is {errors.relative_l2:.1e}, over the tolerance of "
-            f"{tolerance:.0e}."
+            f"{compared.tolerance:.0e}."
         )
-    return ""
+    return parity.why_wrong(errors.element, compared.element, expected.name)
+
+
+def _doubt(given: list[npt.NDArray[np.float64] | None], reference: tuple[Answer, ...]) -> str:
+    """Say to which of two answers each output is nearer, where ONNX's evaluator in float64 has another."""
+    said = []
+    for found, expected in zip(given, reference, strict=False):
+        other = expected.otherwise
+        if other is None or found is None or found.shape != other.shape or not np.isfinite(found).all():
+            continue
+        here, there = parity.compare(found, expected.values), parity.compare(found, other)
+        nearer = "that" if there.relative_l2 < here.relative_l2 else "ONNX Runtime's without optimisations"
+        said.append(
+            f"To the output {expected.name} onnx's own evaluator answers otherwise in float64; this answer is nearer "
+            f"to {nearer} (errors {there.relative_l2:.1e} and {here.relative_l2:.1e})."
+        )
+    return " ".join(said)
 
 
 def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
     """Return the reference's answers, where something can be compared with them."""
     found = []
     for name, output in zip(model.outputs, outputs, strict=False):
-        values = _array(output)
+        values = array(output)
         if values is None or not np.isfinite(values).all():
             raise LevelfieldError(
                 f"To seeded inputs {model.file} answers with NaN or infinity ({name}), and nothing can be compared "
@@ -284,10 +340,10 @@ def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
 
 def _artifact(name: str, verified: Verified, made_by: dict[str, str]) -> Artifact:
     size_bytes = sum(len(output.values) for output in verified.outputs)
-    return Artifact(name, _digest(verified.outputs), size_bytes, made_by)
+    return Artifact(name, digest(verified.outputs), size_bytes, made_by)
 
 
-def _array(output: Output) -> npt.NDArray[np.float64] | None:
+def array(output: Output) -> npt.NDArray[np.float64] | None:
     """Return an output's values; None where it says another shape than it has values for."""
     dtype: np.dtype[Any] = np.dtype(output.dtype)
     if min(output.shape, default=0) < 0 or math.prod(output.shape) * dtype.itemsize != len(output.values):
@@ -295,7 +351,7 @@ def _array(output: Output) -> npt.NDArray[np.float64] | None:
     return np.frombuffer(output.values, dtype=dtype).astype(np.float64).reshape(output.shape)
 
 
-def _digest(outputs: tuple[Output, ...]) -> str:
+def digest(outputs: tuple[Output, ...]) -> str:
     digest = hashlib.sha256()
     for output in outputs:
         digest.update(f"{output.dtype} {output.shape}\n".encode() + output.values)
