@@ -17,7 +17,7 @@ from levelfield.backends.protocol import Arrays, Unsupported
 from levelfield.worker import messages
 from levelfield.worker.session import concatenated
 from levelfield.zoo import inputs
-from levelfield.zoo.sensitivity import largest, moved
+from levelfield.zoo.sensitivity import ROUNDED, largest, moved
 
 MOST_OPERATIONS = 1 << 28
 """Multiplications, and numbers that other operators write: about a minute of the evaluator."""
@@ -58,6 +58,7 @@ def answer(request: messages.Sense) -> messages.Sensed:
 
     exact = [array(each) for each in draw(None)]
     found = largest(exact, lambda number: [array(each) for each in draw(number)], _steps(onnx, proto))
+    found = tuple(each.times(ROUNDED) for each in found)
     versions = {"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__}
     try:
         answers, unanswered = _in_float64(onnx, onnx.load(request.file_path), calls), ""
