@@ -136,11 +136,13 @@ _DOUBLE = 11
 
 def _in_float64(onnx: Any, proto: Any, calls: Sequence[Arrays]) -> tuple[messages.Output, ...]:  # noqa: ANN401
     """Let the evaluator answer; raises whatever it raises, and ValueError where the file is too large for it."""
+    from onnx.reference import ReferenceEvaluator
+
     operations = _operations(onnx, proto)
     if operations * len(calls) > MOST_OPERATIONS:
         raise ValueError(f"it takes {operations * len(calls):.1g} operations, and at most {MOST_OPERATIONS} are tried")
     _widen(onnx, proto)
-    evaluator = onnx.reference.ReferenceEvaluator(proto)
+    evaluator = ReferenceEvaluator(proto)
     wide = [
         {name: each.astype(np.float64) if each.dtype.kind == "f" else each for name, each in call.items()}
         for call in calls

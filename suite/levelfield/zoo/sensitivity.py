@@ -44,9 +44,10 @@ MOST = 0.5
 MOST_L2 = 0.2
 """Widest tolerance of all numbers together, as that of int8."""
 _UNITS: Mapping[str, float] = MappingProxyType(
-    {"fp32": 2.0**-24 * FACTOR} | {name: 2.0**-kept * FACTOR_LOWERED for name, kept in SIGNIFICANDS.items()}
+    {"fp32": 2.0**-24 * FACTOR, "int8": FACTOR_LOWERED / INT8_STEPS / 2}
+    | {name: 2.0**-kept * FACTOR_LOWERED for name, kept in SIGNIFICANDS.items()}
 )
-"""Relative moves."""
+"""Moves, relative to a number, or in int8 to the largest one that has its scale."""
 _BY_TYPE: Mapping[str, str] = MappingProxyType({"float16": "fp16", "bfloat16": "bf16"})
 
 
@@ -59,7 +60,7 @@ class Sensitivity(msgspec.Struct, frozen=True):
 
     def allowed(self, precision: str) -> float:
         """Return the largest error of a single number that counts as equal: the answer itself is rounded, too."""
-        return max(self.element, _UNITS.get(precision, _UNITS["fp32"]))
+        return max(self.element, _UNITS[precision])
 
     def times(self, factor: float) -> "Sensitivity":
         return Sensitivity(self.relative_l2 * factor, self.element * factor)
@@ -75,8 +76,8 @@ def moved(name: str, array: npt.NDArray[Any], draw: int, precision: str = "") ->
     values = array.astype(np.float64)
     up = bits.integers(f"{SEED}/sensitivity/{draw}/{name}", array.size, bits=1).reshape(array.shape) * 2 - 1
     if precision == "int8":
-        step = np.abs(values).max(axis=tuple(range(1, values.ndim)), keepdims=True, initial=0) / INT8_STEPS
-        return np.asarray(values + up * (step / 2 * FACTOR_LOWERED))
+        most = np.abs(values).max(axis=tuple(range(1, values.ndim)), keepdims=True, initial=0)
+        return np.asarray(values + up * most * _UNITS[precision])
     unit = _UNITS[precision or _BY_TYPE.get(array.dtype.name, "fp32")]
     # What is not finite stays as it is: a mask may be of infinities.
     return np.where(np.isfinite(values) & (values != np.rint(values)), values * (1 + unit * up), values)
