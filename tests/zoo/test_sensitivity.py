@@ -1,0 +1,68 @@
+"""One wrong number is seen, rounding is not, and what an answer may be off by follows from the reference alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from levelfield.prepare.artifacts import Artifacts
+from levelfield.zoo import parity, sensitivity
+from levelfield.zoo.sensitivity import Sensitivity
+
+RANDOM = np.random.Generator(np.random.Philox(11))
+MATRIX, VECTOR = RANDOM.standard_normal((256, 64)), RANDOM.standard_normal(64)
+
+
+def product(draw: int | None = None) -> np.ndarray:
+    given = (MATRIX, VECTOR)
+    if draw is not None:
+        given = tuple(sensitivity.moved(str(at), each, draw, "fp32") for at, each in enumerate(given))
+    return np.asarray(given[0] @ given[1])
+
+
+def test_one_wrong_row_of_a_matrix_times_a_vector_is_seen() -> None:
+    """JAX 0.10.2 has the last row off by 0.78 % (jax-ml/jax 39103): 1e-4 of all numbers together is more than that."""
+    right = product()
+    (moves,) = sensitivity.largest([right], lambda draw: [product(draw)])
+    wrong = right.copy()
+    wrong[-1] *= 1.0078
+    assert parity.compare(wrong, right).relative_l2 < 1e-3
+    judged = parity.judge(wrong, right, "bf16", moves.allowed("fp32"))
+    assert judged.reason.startswith("A number is off by"), "the tolerance of all numbers together does not see it"
+    rounded = (MATRIX.astype(np.float32) @ VECTOR.astype(np.float32)).astype(np.float64)
+    assert parity.judge(rounded, right, "fp32", moves.allowed("fp32")).equal
+
+
+def test_what_is_whole_stays_and_infinities_do() -> None:
+    given = np.array([0.0, 1.0, -3.0, np.inf, 0.3], np.float32)
+    moved = sensitivity.moved("x", given, 0)
+    assert moved[:4].tolist() == given[:4].tolist()
+    assert 0 < abs(moved[4] - given[4]) / given[4] < 3e-6
+    assert sensitivity.moved("x", np.arange(3), 0).tolist() == [0, 1, 2]
+
+
+def test_a_row_near_zero_among_large_ones_has_their_rounding() -> None:
+    reference = np.array([[1.0, -1.0], [1e-9, 0.0]])
+    assert parity.compare(reference + 1e-8, reference).element < 1e-6
+    assert parity.compare(reference * [[1.0], [2.0]], reference).element < 1e-6
+    assert parity.compare(reference + [[0.0, 0.1], [0.0, 0.0]], reference).element > 0.01
+
+
+def test_an_answer_in_steps_may_be_another_by_one_where_it_moves_at_all() -> None:
+    grid = np.array([0.5, 3.0, 0.0])
+    still = sensitivity.largest([grid], lambda _: [grid], steps=[0.5])
+    assert still == (Sensitivity(0.0, 0.0),)
+    (moves,) = sensitivity.largest([grid], lambda _: [grid + [0.0, 0.5, 0.0]], steps=[0.5])
+    assert parity.judge(grid + [0.0, 0.0, 0.5], grid, "int8", moves.allowed("fp32")).equal
+    assert not parity.judge(grid + [0.0, 0.0, 1.0], grid, "int8", moves.allowed("fp32")).equal
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+def test_a_model_of_the_zoo(tmp_path: Path, precision: str) -> None:
+    said: list[str] = []
+    artifacts = Artifacts(tmp_path, said.append)
+    moves = artifacts.sensitivity("mlp", precision)
+    assert 0 < moves.element < moves.allowed(precision) * 1.01 < 0.1
+    said.clear()
+    assert artifacts.sensitivity("mlp", precision) == moves
+    assert said == [], "it is kept"
