@@ -7,6 +7,7 @@ change within a round: so factors are, if anything, too small.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
