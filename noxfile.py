@@ -105,6 +105,7 @@ def lint(session: nox.Session) -> None:
         ("lint-imports",),
         # A page whose figures are not those of its records.
         ("cog", "--check", "-P", "-I", ".", "-p", "from docs.site import figures", *pages),
+        ("python", "tests/size.py"),
         ("codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "suite", "plugins"),
     ):
         session.run(str(programs / program), *words, external=True)
