@@ -25,7 +25,7 @@ from levelfield.launchers.container import LocalProcess
 from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.machine import owner
+from levelfield.machine.engine import mark_of
 from levelfield.record.schema import Image
 from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
 from tests.commands import eventually
@@ -157,7 +157,7 @@ def run_inside(engine: docker.DockerClient, launcher: DockerLauncher, spec: Laun
     """Launch a worker whose container runs `script` before it serves: an image with another entry point."""
     tag = f"levelfield-test/{os.getpid()}:script"
     # Until it has its tag, a build elsewhere may take it for what a build left behind, unless its maker is alive.
-    mark = f'LABEL {images.BUILD}="{owner.mark_of(os.getpid())}/script"'
+    mark = f'LABEL {images.BUILD}="{mark_of(os.getpid())}/script"'
     container = engine.api.create_container(
         spec.image.tag, entrypoint=["/opt/levelfield/env/bin/python", "-P", "-c", f"{script}\n{SERVE}"]
     )["Id"]
@@ -273,7 +273,7 @@ def test_a_sweep_takes_what_the_dead_left_and_nothing_else(
     engine: docker.DockerClient, launcher: DockerLauncher, worker: Worker, image: Image
 ) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
-    mark = owner.mark_of(gone.pid)
+    mark = mark_of(gone.pid)
     gone.communicate()
     process, started, boot, namespace = mark.split(":")
     dead = engine.containers.create(image.tag, labels={LABEL: mark})

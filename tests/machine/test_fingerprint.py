@@ -29,17 +29,8 @@ def test_this_machine_has_a_fingerprint_that_a_record_can_hold(machine: Fingerpr
         "limits",
         "engine",
         "gpu",
-        "nvidia-smi",
         "signals",
     } <= set(machine)
-
-
-def test_nothing_is_zero_for_want_of_knowing(machine: Fingerprint) -> None:
-    for group in machine.values():
-        for value in group.values():
-            assert value != ""
-            if isinstance(value, Absent):
-                assert len(value.reason) > 5
 
 
 def test_names_are_left_out_unless_asked_for(machine: Fingerprint) -> None:

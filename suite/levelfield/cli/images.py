@@ -82,8 +82,7 @@ def build(
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
     """Return the names of the images with the requested CUDA variant, or the one that fits; for the CPU unchanged."""
     from levelfield import plan
-    from levelfield.machine import cuda
-    from levelfield.machine.gpu import index_of
+    from levelfield.machine.gpu import index_of, nvidia
     from levelfield.plan import placement
 
     if variant == "cpu":
@@ -93,7 +92,7 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
             )
         return names
     request = placement.DeviceRequest(variant, index_of(gpu) if gpu is not None else None, named=bool(names))
-    fitting, notes = placement.as_typed(names or plan.all_images(), request, cuda.nvidia())
+    fitting, notes = placement.as_typed(names or plan.all_images(), request, nvidia())
     for text in notes:
         console.print(f"[yellow]{escape(text)}[/]", highlight=False)
     return fitting

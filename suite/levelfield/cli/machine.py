@@ -105,7 +105,7 @@ def _show_cuda(console: Console) -> None:
     from levelfield.compatibility import libraries, table
     from levelfield.images.build import cuda_variants
     from levelfield.images.catalogue import images
-    from levelfield.machine.cuda import nvidia
+    from levelfield.machine.gpu import nvidia
 
     here = nvidia()
     if here.driver is not None:

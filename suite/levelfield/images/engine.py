@@ -20,8 +20,7 @@ from docker.types import Mount
 from levelfield.errors import LevelfieldError
 from levelfield.images import architectures, layer, loading
 from levelfield.machine import engine as machine_engine
-from levelfield.machine import owner
-from levelfield.machine.engine import ENGINE_ERRORS, short
+from levelfield.machine.engine import ENGINE_ERRORS, is_dead, mark_of, short
 from levelfield.paths import cache_folder, folders_to_clean
 
 IDENTITY = "levelfield.identity"
@@ -29,7 +28,7 @@ IDENTITY = "levelfield.identity"
 SIZE = "levelfield.size_bytes"
 """Label with the size of the files in an image's layers; engines count in ways of their own."""
 BUILD = "levelfield.build"
-"""Label of a build's container: the process that builds (`machine.owner`), a slash, and which build it is."""
+"""Label of a build's container: the process that builds (`machine.engine.mark_of`), a slash, and which build it is."""
 BUILD_TIMEOUT_S = 1800
 _CHUNK_BYTES = 1024 * 1024
 _REMOVAL = "levelfield-removal"
@@ -118,7 +117,7 @@ def container_of(
 
     Raises LevelfieldError: the command failed; the sentence ends with its last output.
     """
-    mark = f"{owner.mark_of(os.getpid())}/{secrets.token_hex(8)}"
+    mark = f"{mark_of(os.getpid())}/{secrets.token_hex(8)}"
     container = client.containers.create(
         image,
         command,
@@ -159,7 +158,7 @@ def sweep(client: docker.DockerClient) -> None:
     with contextlib.suppress(APIError):  # they are only disk space, and the next build or `clean` takes them
         # By name: the containers of workers inherit their image's labels.
         for found in client.api.containers(all=True, filters={"name": _INSTALLER}):
-            if owner.is_dead(found["Labels"].get(BUILD, "").rpartition("/")[0]):
+            if is_dead(found["Labels"].get(BUILD, "").rpartition("/")[0]):
                 _remove_container(client, found["Id"])
 
 

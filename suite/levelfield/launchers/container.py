@@ -29,7 +29,7 @@ from levelfield.launchers.channel import (
     send_all,
     wait_readable,
 )
-from levelfield.machine.cuda import INSTALL
+from levelfield.machine.doctor import INSTALL
 from levelfield.machine.engine import ENGINE_ERRORS, short
 
 FRAME_HEADER_BYTES = 8

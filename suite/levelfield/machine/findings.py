@@ -58,8 +58,6 @@ class Needs(msgspec.Struct, frozen=True):
     """The largest worker (training a ResNet-50 or BERT) takes about 3 GB."""
     folders: dict[Path, int] = msgspec.field(default_factory=lambda: {Path(): 12 << 30})
     """Folders that get filled, and by how many bytes: the cache, the engine's, the reports."""
-    registry_image: str = "debian:bookworm-slim"
-    """Image that is looked up to see whether the engine reaches its registry."""
 
 
 def gibibytes(value_bytes: float) -> str:

@@ -1,4 +1,4 @@
-"""NVIDIA devices and their driver, read through NVML; what it lacks is in `machine.nvidia_smi`.
+"""NVIDIA devices and their driver, read through NVML.
 
 What NVML says of one device: what it is, its firmware, its settings and its link to the machine.
 
@@ -28,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from levelfield.compatibility.gate import Nvidia
+from levelfield.compatibility.gate import Nvidia, from_facts
 from levelfield.errors import LevelfieldError
 from levelfield.machine.reading import ROOT, Facts, if_known, text
 from levelfield.record.schema import Absent, Fact
@@ -205,6 +205,15 @@ def kernel_module(root: Path) -> str | Absent:
     """Return which of NVIDIA's two kernel modules is loaded: `open` or `proprietary`."""
     told = text(root / "proc/driver/nvidia/version")
     return if_known(lambda words: "open" if "Open Kernel Module" in words else "proprietary", told)
+
+
+def nvidia() -> Nvidia:
+    """Return this machine's driver and GPUs, for the choice of a variant."""
+    found = only_visible(from_facts(gpu()))
+    if found.driver is not None:
+        return found
+    why = problem()
+    return msgspec.structs.replace(found, fix=why.fix if why is not None else "Install a current driver.")
 
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
