@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from levelfield.compatibility import table
+from levelfield.compatibility import gate
 from levelfield.compatibility.gate import Gpu, Nvidia, choose
 from levelfield.errors import LevelfieldError
 from levelfield.machine.doctor import driver_findings
@@ -55,7 +55,7 @@ def test_drivers_and_gpus(tmp_path: Path, driver: str, cuda: int, device: FakeGp
     assert facts["device 0 memory bytes"] == device.memory_bytes
     assert facts["device 0 ECC"] is True
     assert facts["device 0 PCIe width"]["type"] == "absent"  # a question this library does not have
-    choice = choose(table.read(), devices(found), VARIANTS)
+    choice = choose(gate.read(), devices(found), VARIANTS)
     assert choice.variant == variant
     assert bool(choice.reason) is (variant is None)
 
@@ -76,7 +76,7 @@ def test_a_driver_that_does_not_answer(tmp_path: Path, code: int, says: str, fix
     assert says in finding["message"]
     assert fix in finding["fix"]
     assert fix in found["nvidia"]["fix"]
-    choice = choose(table.read(), devices(found), VARIANTS)
+    choice = choose(gate.read(), devices(found), VARIANTS)
     assert choice.variant is None
     assert says in choice.reason
 
@@ -84,7 +84,7 @@ def test_a_driver_that_does_not_answer(tmp_path: Path, code: int, says: str, fix
 def test_a_driver_that_shows_no_gpu(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, gpus=()))
     assert found["findings"][0]["state"] == "warn"
-    assert "shows no GPU" in choose(table.read(), devices(found), VARIANTS).reason
+    assert "shows no GPU" in choose(gate.read(), devices(found), VARIANTS).reason
 
 
 def test_a_gpu_that_fell_off_the_bus(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from levelfield.compatibility import libraries
-from levelfield.compatibility.table import is_version, minor
+from levelfield.compatibility.gate import is_version, minor
 from levelfield.errors import LevelfieldError
 from levelfield.images import (
     architectures,

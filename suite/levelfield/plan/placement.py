@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from levelfield.backends import registry
-from levelfield.compatibility.gate import Choice, Gpu, Nvidia
-from levelfield.compatibility.table import within
+from levelfield.compatibility.gate import Choice, Gpu, Nvidia, within
 from levelfield.errors import LevelfieldError
 from levelfield.images import build, catalogue
 from levelfield.record import notices
