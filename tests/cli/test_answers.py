@@ -82,13 +82,6 @@ def test_a_doctor_says_what_it_found_and_ends_with_its_code(place: Path) -> None
     assert all(each["fix"] for each in found["findings"] if each["state"] != "ok")
 
 
-def test_a_checked_lock_follows_its_schema(place: Path) -> None:
-    found = _answer(place, "images", "lock", "--check", "onnxruntime@1.30.0")
-    assert [(each["image"], each["lock"], each["outdated"]) for each in found["locks"]] == [
-        ("onnxruntime", "cpu@1.30.0", None)
-    ]
-
-
 def test_a_report_has_the_rows_of_its_table(place: Path) -> None:
     found = _answer(place, "report", "old")
     (one,) = found["runs"]

@@ -36,37 +36,18 @@ def _with(server: FileServer, content: bytes = CONTENT) -> str:
 
 
 def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    lost, other, page, good, last = (serve() for _ in range(5))
-    page.kind = "text/html; charset=utf-8"
-    addresses = [f"{lost.address}/pool/tiny.deb", _with(other, CONTENT[::-1]), _with(page), _with(good), _with(last)]
+    lost, other, torn, good, last = (serve() for _ in range(5))
+    torn.cut_bytes = 300_000
+    addresses = [f"{lost.address}/pool/tiny.deb", _with(other, CONTENT[::-1]), _with(torn), _with(good), _with(last)]
     _fetch(wanted, *addresses)
     assert wanted.path.read_bytes() == CONTENT
-    assert [len(server.asked) for server in (lost, other, page, good, last)] == [1, 1, 1, 1, 0]
+    assert [len(server.asked) for server in (lost, other, torn, good, last)] == [1, 1, 1, 1, 0]
     assert list(wanted.path.parent.iterdir()) == [wanted.path]
 
 
-def test_an_answer_that_breaks_off_is_continued(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    server = serve()
-    server.cut_bytes = 300_000
-    _fetch(wanted, _with(server))
-    assert wanted.path.read_bytes() == CONTENT
-    assert [wanted for _, wanted in server.asked] == ["", f"bytes={2 * fetching._CHUNK_BYTES}-"]
-
-
-def test_what_was_begun_elsewhere_is_begun_again_where_it_does_not_fit(
-    serve: Callable[[], FileServer], wanted: Wanted
-) -> None:
-    server = serve()
-    (wanted.path.parent / ".tiny.deb.partial").write_bytes(b"login required")
-    _fetch(wanted, _with(server))
-    assert wanted.path.read_bytes() == CONTENT
-    assert [wanted for _, wanted in server.asked] == ["bytes=14-", ""]
-
-
 def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    server = serve()
     with pytest.raises(LevelfieldError, match="another file than the locked one at 127"):
-        _fetch(wanted, _with(server, CONTENT + b"more"))
+        _fetch(wanted, _with(serve(), CONTENT + b"more"))
     assert list(wanted.path.parent.iterdir()) == []
 
 
@@ -89,44 +70,34 @@ def _closed() -> str:
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "content", "reason", "fix"),
+    ("code", "content", "reason", "fix"),
     [
-        (200, "application/octet-stream", CONTENT[::-1], Reason.OTHER, "another mirror"),
-        (200, "text/html", CONTENT, Reason.PAGE, "Log in"),
-        (403, "text/plain", CONTENT, Reason.REFUSED, "later"),
-        (407, "text/plain", CONTENT, Reason.PROXY, "https_proxy"),
-        (410, "text/plain", CONTENT, Reason.GONE, LOST),
-        (503, "text/plain", CONTENT, Reason.REFUSED, "later"),
+        (200, CONTENT[::-1], Reason.OTHER, "another mirror"),
+        (403, CONTENT, Reason.REFUSED, "later"),
+        (407, CONTENT, Reason.PROXY, "https_proxy"),
+        (410, CONTENT, Reason.GONE, LOST),
+        (503, CONTENT, Reason.REFUSED, "later"),
     ],
 )
 def test_what_a_server_answers_is_told_apart(
-    code: int, kind: str, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
+    code: int, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
 ) -> None:
     server = serve()
-    server.code, server.kind = code, kind
+    server.code = code
     with pytest.raises(LevelfieldError, match=f"tiny 1.0 cannot be fetched: {reason} at 127") as caught:
         _fetch(wanted, _with(server, content))
     assert fix in caught.value.fix
 
 
-def test_why_no_server_answers_is_told_apart(
-    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow = serve()
-    slow.delay_s = 0.5
+def test_a_network_that_does_not_answer_is_told_from_a_proxy(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = _closed()
-    for address, reason, fix in (
-        ("http://mirror.invalid/tiny.deb", Reason.NAME, "name server"),
-        (closed, Reason.CLOSED, "run the command again"),
-        (_with(slow), Reason.SLOW, "run the command again"),
-    ):
-        with pytest.raises(LevelfieldError, match=str(reason)) as caught:
-            _fetch(wanted, address, timeout_s=0.2)
-        assert fix in caught.value.fix
+    for address in ("http://mirror.invalid/tiny.deb", closed):
+        with pytest.raises(LevelfieldError, match=Reason.UNREACHABLE) as caught:
+            _fetch(wanted, address)
+        assert "run the command again" in caught.value.fix
     monkeypatch.setenv("http_proxy", closed)
-    with pytest.raises(LevelfieldError, match=Reason.PROXY) as caught:
+    with pytest.raises(LevelfieldError, match=Reason.PROXY):
         _fetch(wanted, "http://mirror.invalid/tiny.deb")
-    assert "http_proxy" in caught.value.fix
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")

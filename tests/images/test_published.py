@@ -47,9 +47,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         "",
         "https://localhost:5000",
         "localhost:5000/",
-        "localhost/UPPER",
-        "a b",
-        "host/x:tag",
         "-rf",
         "host/../x",
         "x\n",
@@ -67,19 +64,12 @@ def changed(**fields: object) -> bytes:
     "content",
     [
         b"",
-        b"\xff",
         b"[" * 100_000,
-        b"{}",
         changed()[:-1],
-        changed().replace(b"images-1", b"images-2"),
         msgspec.json.encode({"format": published.FORMAT, "images": []}),
         changed(image="../../etc"),
-        changed(image="a\x1b[2J"),
-        changed(identity="0" * 63),
         changed(reference="localhost:5000/x:latest"),
-        changed(reference=f"http://localhost:5000/x@sha256:{'1' * 64}"),
         changed(reference=f"localhost:5000/x@sha256:{'1' * 64}\n"),
-        changed(layers=[]),
         changed(layers=["sha256:x"]),
         changed(layers=[f"sha256:{'2' * 64}"] * 129),
     ],
@@ -263,12 +253,6 @@ def test_a_forged_image_is_refused_and_not_kept(
 def of(target: Recipe, reference: str) -> ImagesFile:
     entry = Published("canary", "cpu", target.identity, reference, (f"sha256:{'0' * 64}",))
     return ImagesFile(format=published.FORMAT, images=(entry,))
-
-
-@pytest.mark.docker
-def test_a_registry_that_does_not_answer_of_pull(target: Recipe) -> None:
-    with pytest.raises(LevelfieldError, match=r"The registry 127\.0\.0\.1:9/x cannot be used: .*Check the address"):
-        pull(of(target, f"127.0.0.1:9/x@sha256:{'0' * 64}"))
 
 
 def test_names_and_recipes_are_compared_before_an_engine_is_asked(

@@ -7,7 +7,6 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.images import wheels
 from levelfield.images.catalogue import Lock, Pin
-from levelfield.images.registries import Places
 
 FILE = "tiny-1.0-py3-none-any.whl"
 
@@ -93,24 +92,3 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
         wheels.fetch(lock)
     assert "secret" not in str(caught.value)
     assert "://" not in str(caught.value)
-
-
-def test_a_public_index_is_asked_only_for_what_nobody_else_has(
-    index: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Places] = []
-    real = wheels._fetch_pins
-
-    def watched(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
-        asked.append(places)
-        return real(pins, folder, places, python)
-
-    monkeypatch.setattr(wheels, "_fetch_pins", watched)
-    wheels.fetch(_lock(_make_wheel(index)))
-    assert asked == [Places()]
-    elsewhere = _make_wheel(tmp_path / "elsewhere")
-    renamed = elsewhere.rename(elsewhere.with_name("tiny-1.0+cpu-py3-none-any.whl"))
-    with pytest.raises(LevelfieldError):
-        wheels.fetch(_lock(renamed, version="1.0+cpu", file=renamed.name))
-    assert asked[1] == Places()
-    assert len(asked[2].indexes) == 1

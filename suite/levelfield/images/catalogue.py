@@ -2,6 +2,8 @@
 
 import contextlib
 import hashlib
+import os
+import platform
 import re
 import tomllib
 from pathlib import Path
@@ -11,12 +13,61 @@ from packaging.requirements import Requirement
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures
-from levelfield.images.architectures import X86_64, Architecture
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, images_root
 from levelfield.plugins import Plugin
 from levelfield.record.references import split_python, suffix, with_python
+
+ARCHITECTURE_VARIABLE = "LEVELFIELD_ARCHITECTURE"
+"""Environment variable: the kind that images are made for, where it is not this machine's."""
+
+
+class Architecture(msgspec.Struct, frozen=True):
+    """One kind of processor, by its names."""
+
+    name: str
+    """As the kernel, Python and wheels call it."""
+    debian: str
+    """As Debian and container engines call it."""
+    folder: str
+    """Of its locks, below that of the images' recipes; empty: beside the recipes."""
+    old_tags: tuple[str, ...]
+    """Tags of wheels from before they named a version of glibc."""
+
+    @property
+    def platform(self) -> str:
+        """Name of the platform for a container engine."""
+        return f"linux/{self.debian}"
+
+
+X86_64 = Architecture("x86_64", "amd64", "", ("manylinux2014", "manylinux2010", "manylinux1"))
+AARCH64 = Architecture("aarch64", "arm64", "aarch64", ("manylinux2014",))
+ARCHITECTURES = {each.name: each for each in (X86_64, AARCH64)}
+
+
+def architecture_named(name: str) -> Architecture:
+    """Return the architecture of a name, Debian's included.
+
+    Raises LevelfieldError: nothing is made for it.
+    """
+    for each in ARCHITECTURES.values():
+        if name.lower() in {each.name, each.debian}:
+            return each
+    raise LevelfieldError(f"There are no locks for {name}.", fix=f"There are some for {' and '.join(ARCHITECTURES)}.")
+
+
+def current_architecture() -> Architecture:
+    """Return what images are made for: what the environment variable names, else this machine's own kind.
+
+    On a machine that nothing is made for it is x86-64, so that locks can be looked at.
+
+    Raises LevelfieldError: the environment variable names an unknown one.
+    """
+    if chosen := os.environ.get(ARCHITECTURE_VARIABLE):
+        return architecture_named(chosen)
+    machine = platform.machine().lower()
+    return next((each for each in ARCHITECTURES.values() if machine in {each.name, each.debian}), X86_64)
+
 
 PYTHON = "3.11"
 """Minor version of Python that locks are resolved for where nothing else is named: the one in Debian bookworm."""
@@ -63,7 +114,7 @@ class Image(msgspec.Struct, frozen=True):
     @property
     def locks(self) -> Path:
         """Folder of its locks for the architecture that images are made for."""
-        return self.folder.parent / architectures.current().folder / self.name
+        return self.folder.parent / current_architecture().folder / self.name
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -256,7 +307,7 @@ def unlocked(image_name: str) -> tuple[str, ...]:
     CUDA variants are for x86-64 alone.
     """
     possible = set(_sources(image_name))
-    if architectures.current() != X86_64:
+    if current_architecture() != X86_64:
         possible &= {"cpu"}
     return tuple(sorted(possible - {variant for variant, _ in lock_names(image_name)}))
 
@@ -335,7 +386,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     if (variant, version) in known:
         return read(_lock_path(image_name, variant, version))
     if not known:
-        where = f" for {wanted}" if (wanted := architectures.current().name) != X86_64.name else ""
+        where = f" for {wanted}" if (wanted := current_architecture().name) != X86_64.name else ""
         raise LevelfieldError(
             f"The image {image_name} has no lock{where}.", fix=f"`levelfield images lock {image_name}` makes one."
         )
@@ -355,7 +406,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
 
 def mixed_folder(image_name: str) -> Path:
     """Return the folder of locks that take some distributions from one lock and some from another."""
-    return cache_folder("locks") / architectures.current().folder / image_name
+    return cache_folder("locks") / current_architecture().folder / image_name
 
 
 def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
@@ -404,7 +455,7 @@ def read(path: Path) -> Lock:
     heading = _HEADING.search(text)
     python = heading["python"] if heading else PYTHON
     _check_python(python)
-    architecture = architectures.named(heading["architecture"]) if heading else X86_64
+    architecture = architecture_named(heading["architecture"]) if heading else X86_64
     return Lock(
         image=path.parent.name,
         variant=variant,
@@ -423,7 +474,7 @@ def write(path: Path, pins: tuple[Pin, ...], python: str = PYTHON) -> None:
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
     ]
-    machine = architectures.current().name
+    machine = current_architecture().name
     heading = (
         f"# Written by `nox -s lock` for Python {python} on Linux {machine}: each wheel, its size and its hash.\n\n"
     )

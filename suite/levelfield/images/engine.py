@@ -18,7 +18,7 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, layer, loading
+from levelfield.images import catalogue, layer, loading
 from levelfield.machine import engine as machine_engine
 from levelfield.machine.engine import ENGINE_ERRORS, is_dead, mark_of, short
 from levelfield.paths import cache_folder, folders_to_clean
@@ -76,18 +76,18 @@ def check_machine(client: docker.DockerClient) -> None:
 
     A kind that the environment variable names is left to the engine, which may run it by emulation.
     """
-    wanted, machine = architectures.current(), _machine(client)
-    if machine not in {wanted.name, wanted.debian} and not os.environ.get(architectures.VARIABLE):
+    wanted, machine = catalogue.current_architecture(), _machine(client)
+    if machine not in {wanted.name, wanted.debian} and not os.environ.get(catalogue.ARCHITECTURE_VARIABLE):
         raise LevelfieldError(
             f"The images are for {wanted.name}, and the container engine runs on {machine}.",
-            fix=f"Use an engine on such a machine (DOCKER_HOST), or name its kind in {architectures.VARIABLE}; or "
-            "`--launcher host` with frameworks of your own.",
+            fix="Use an engine on such a machine (DOCKER_HOST), or name its kind in "
+            f"{catalogue.ARCHITECTURE_VARIABLE}; or `--launcher host` with frameworks of your own.",
         )
 
 
 def emulates(client: docker.DockerClient) -> str:
     """Return the processor that the engine emulates for images, and its own: `aarch64 on x86_64`; empty: none."""
-    wanted, machine = architectures.current(), _machine(client)
+    wanted, machine = catalogue.current_architecture(), _machine(client)
     return "" if machine in {wanted.name, wanted.debian} else f"{wanted.name} on {machine}"
 
 

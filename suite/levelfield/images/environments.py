@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, programs, registries, wheels, worker_code
+from levelfield.images import catalogue, registries, wheels, worker_code
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, file_lock, temporary_folder
 from levelfield.record.schema import Image
@@ -126,9 +126,9 @@ def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, f
         install += ["--no-index", "--find-links", str(links), "--no-deps", "--require-hashes", "--only-binary", ":all:"]
         install += ["--compile-bytecode", "--link-mode", "copy", "--requirement", str(lock.path)]
         for command in (["venv", "--quiet", "--python", str(interpreter), str(folder)], install):
-            result = programs.run([*uv, *command], environment=environment)
+            result = registries.run([*uv, *command], environment=environment)
             if result.returncode:
-                known = programs.reason(result.stderr, folder)  # before its space is freed
+                known = registries.reason(result.stderr, folder)  # before its space is freed
                 shutil.rmtree(folder, ignore_errors=True)
                 raise LevelfieldError(
                     f"The virtual environment of {lock.label} could not be made: "

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 import requests
-import urllib3.exceptions
 from requests.adapters import HTTPAdapter
-from requests.exceptions import ProxyError, RequestException, SSLError, Timeout
+from requests.exceptions import ProxyError, RequestException, SSLError
+from urllib3 import Retry
 
 from levelfield.errors import LevelfieldError
 from levelfield.paths import disk_space
@@ -23,6 +23,7 @@ _THREADS = 8
 _TIMEOUT_S = (10.0, 30.0)
 _CHUNK_BYTES = 1 << 17
 _REPORT_S = 10
+_RETRIES = Retry(total=1, status_forcelist=(408, 429, 500, 502, 503, 504), raise_on_status=False)
 _STORES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 """Certificates of the system, to which a company adds its own: of Debian, Ubuntu and Arch; of Fedora."""
 
@@ -45,36 +46,19 @@ class Reason(StrEnum):
 
     PROXY = "the proxy does not let it through"
     CERTIFICATE = "its certificate is not trusted here"
-    NAME = "the name does not resolve"
-    SLOW = "no answer in time"
-    CLOSED = "the connection is refused or broken off"
+    UNREACHABLE = "no answer"
     REFUSED = "the server refuses it"
-    PAGE = "a page in place of the file"
     OTHER = "another file than the locked one"
     GONE = "no such file"
 
 
-_AGAIN = "Check the network, and run the command again: what was fetched is kept."
 _FIXES = {
     Reason.PROXY: "See http_proxy, https_proxy and no_proxy in the environment.",
     Reason.CERTIFICATE: "Let SSL_CERT_FILE or REQUESTS_CA_BUNDLE name the certificates of your network.",
-    Reason.NAME: "Check the network and its name server; behind a proxy, set http_proxy and https_proxy.",
-    Reason.SLOW: _AGAIN,
-    Reason.CLOSED: _AGAIN,
+    Reason.UNREACHABLE: "Check the network, and run the command again: what was fetched is kept.",
     Reason.REFUSED: "Try later, or name another mirror.",
-    Reason.PAGE: "Log in to your network, or name another mirror.",
     Reason.OTHER: "Nothing was built. Name another mirror.",
 }
-
-
-class _FailedError(Exception):
-    def __init__(self, reason: Reason, *, lasting: bool = False, again: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.lasting = lasting
-        """Whether other files will fail at this host too."""
-        self.again = again
-        """Whether a second attempt may do better."""
 
 
 def session() -> requests.Session:
@@ -85,7 +69,7 @@ def session() -> requests.Session:
     opened.verify = next((store for store in stores if store and Path(store).is_file()), True)
     opened.headers["Accept-Encoding"] = "identity"
     for scheme in ("http://", "https://"):
-        opened.mount(scheme, HTTPAdapter(pool_maxsize=_THREADS))
+        opened.mount(scheme, HTTPAdapter(pool_maxsize=_THREADS, max_retries=_RETRIES))
     return opened
 
 
@@ -101,7 +85,7 @@ def fetch(
     progress: Callable[[str], None],
     timeout_s: tuple[float, float] = _TIMEOUT_S,
 ) -> None:
-    """Fetch files, several at a time; what was begun earlier is continued.
+    """Fetch files, several at a time.
 
     Raises LevelfieldError: some cannot be had: it says which, and why. The others are there.
     """
@@ -119,16 +103,6 @@ def fetch(
             threads.shutdown(wait=False, cancel_futures=True)
     if failed:
         raise _failure(failed, lost)
-
-
-def problem(opened: requests.Session, address: str, size_bytes: int, timeout_s: float) -> Reason | None:
-    """Ask for a file without fetching it; return why it would not come, or None."""
-    try:
-        with _translated(lasting=True), opened.head(address, timeout=timeout_s, allow_redirects=True) as answer:
-            _beginning(answer, 0, size_bytes)
-    except _FailedError as error:
-        return error.reason
-    return None
 
 
 @contextlib.contextmanager
@@ -158,95 +132,57 @@ class _Fetcher:
         for address in file.addresses:
             if self.stopped.is_set():
                 break
-            if (reason := self._given_up.get(host(address))) is None:
-                reason = self._attempt(file, address)
+            at = host(address)
+            reason = self._given_up.get(at) or self._attempt(file, address)
             if reason is None:
                 return {}
-            reasons[host(address)] = min(reason, reasons.get(host(address), reason), key=list(Reason).index)
+            reasons[at] = min(reason, reasons.get(at, reason), key=list(Reason).index)
         return reasons
 
     def _attempt(self, file: Wanted, address: str) -> Reason | None:
-        for last in (False, True):
-            try:
-                self._fetch(file, address)
-            except _FailedError as error:
-                if error.again and not last:
-                    continue
-                if error.lasting:
-                    self._given_up[host(address)] = error.reason
-                return error.reason
-            break
+        try:
+            answer = self._session.get(address, stream=True, timeout=self._timeout_s)
+        except RequestException as error:
+            self._given_up[host(address)] = _reason_of(error)
+            return _reason_of(error)
+        partial = file.path.with_name(f".{file.path.name}.partial")
+        try:
+            with answer:
+                return _refusal(answer) or self._save(answer, file, partial)
+        except RequestException as error:
+            return _reason_of(error)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _save(self, answer: requests.Response, file: Wanted, partial: Path) -> Reason | None:
+        found, size_bytes = hashlib.sha256(), 0
+        with partial.open("wb") as target:
+            for chunk in answer.iter_content(_CHUNK_BYTES):
+                size_bytes += len(chunk)
+                if self.stopped.is_set() or size_bytes > file.size_bytes:
+                    break
+                found.update(chunk)
+                target.write(chunk)
+                self.received_bytes += len(chunk)
+        if found.hexdigest() != file.sha256 or size_bytes != file.size_bytes:
+            return Reason.OTHER
+        partial.replace(file.path)
         return None
 
-    def _fetch(self, file: Wanted, address: str) -> None:
-        partial = file.path.with_name(f".{file.path.name}.partial")
-        begun = min(partial.stat().st_size, file.size_bytes - 1) if partial.is_file() else 0
-        headers = {"Range": f"bytes={begun}-"} if begun else {}
-        with _translated(lasting=True):
-            answer = self._session.get(address, headers=headers, stream=True, timeout=self._timeout_s)
-        with answer, _translated(lasting=False):
-            at = _beginning(answer, begun, file.size_bytes)
-            with partial.open("r+b" if at else "wb") as target:
-                target.truncate(at)
-                target.seek(at)
-                for chunk in answer.iter_content(_CHUNK_BYTES):
-                    if self.stopped.is_set():
-                        raise _FailedError(Reason.SLOW)
-                    at += len(chunk)
-                    if at > file.size_bytes:
-                        break
-                    target.write(chunk)
-                    self.received_bytes += len(chunk)
-        if at < file.size_bytes:
-            raise _FailedError(Reason.CLOSED, again=True)
-        with partial.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-        if at > file.size_bytes or found != file.sha256:
-            partial.unlink()
-            # Where its beginning came from elsewhere, this host may have the right file.
-            raise _FailedError(Reason.OTHER, again=begun > 0)
-        partial.replace(file.path)
+
+def _refusal(answer: requests.Response) -> Reason | None:
+    """Return why an answer holds no file, by its status."""
+    if answer.ok:
+        return None
+    return {404: Reason.GONE, 407: Reason.PROXY, 410: Reason.GONE}.get(answer.status_code, Reason.REFUSED)
 
 
-def _beginning(answer: requests.Response, begun: int, size_bytes: int) -> int:
-    """Return where in a file the content of an answer begins."""
-    code = answer.status_code
-    if code in {404, 410}:
-        raise _FailedError(Reason.GONE)
-    if code == 407:
-        raise _FailedError(Reason.PROXY, lasting=True)
-    if code not in {200, 206}:
-        raise _FailedError(Reason.REFUSED, again=code in {408, 429} or code >= 500)
-    if answer.headers.get("Content-Type", "").startswith("text/html"):
-        raise _FailedError(Reason.PAGE)
-    at = begun if code == 206 else 0
-    length = answer.headers.get("Content-Length", "")
-    if length.isdigit() and int(length) != size_bytes - at:
-        raise _FailedError(Reason.OTHER)
-    return at
-
-
-@contextlib.contextmanager
-def _translated(*, lasting: bool) -> Iterator[None]:
-    try:
-        yield
-    except RequestException as error:
-        reason = reason_of(error)
-        raise _FailedError(reason, lasting=lasting, again=reason in {Reason.SLOW, Reason.CLOSED}) from error
-
-
-def reason_of(error: RequestException) -> Reason:
-    """Return why a request failed."""
-    cause = error.args[0] if error.args else None
+def _reason_of(error: RequestException) -> Reason:
     if isinstance(error, ProxyError):
         return Reason.PROXY
     if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return Reason.CERTIFICATE
-    if isinstance(error, Timeout) or isinstance(cause, urllib3.exceptions.ReadTimeoutError):
-        return Reason.SLOW
-    if isinstance(getattr(cause, "reason", None), urllib3.exceptions.NameResolutionError):
-        return Reason.NAME
-    return Reason.CLOSED
+    return Reason.UNREACHABLE
 
 
 def _failure(failed: dict[str, dict[str, Reason]], lost: str) -> LevelfieldError:

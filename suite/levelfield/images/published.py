@@ -13,15 +13,15 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import docker
 import msgspec
-from docker.errors import APIError
+from docker.errors import APIError, DockerException
 from docker.models.images import Image
 
 from levelfield.errors import LevelfieldError, clause
-from levelfield.images import base, engine, registries
+from levelfield.images import base, engine
 from levelfield.images.build import Recipe, recipe
 from levelfield.images.catalogue import Lock, split_stem, stem
 from levelfield.images.sbom import restricted
@@ -134,11 +134,6 @@ def push(
     if not may_redistribute:
         _check_licences([target.lock for target in targets.values()])
     with engine.connect() as client:
-        if kinds := engine.emulates(client):
-            raise LevelfieldError(
-                f"Images are pushed from a machine of their own kind, and this is an emulation ({kinds}).",
-                fix="Build and push them there; locks and recipes are the same.",
-            )
         built = {each: _built(client, each, target) for each, target in targets.items()}
         return tuple(_push(client, each, targets[each], image, registry, progress) for each, image in built.items())
 
@@ -183,9 +178,9 @@ def _push(
     repository, tag = f"{registry}/{target.lock.image}", target.tag.rpartition(":")[2]
     progress(f"pushing {name} to {repository}")
     digest = ""
-    with _tagged(client, image, repository, tag), registries.asking(registry):
+    with _tagged(client, image, repository, tag), _asking(registry):
         for event in client.api.push(repository, tag, stream=True, decode=True):
-            registries.check(event, registry)
+            _check_event(event, registry)
             ended = _ENDED.match(str(event.get("status", "")))
             digest = (event.get("aux") or {}).get("Digest") or (ended[1] if ended else digest)
     if not digest:
@@ -276,9 +271,9 @@ def _ensure(client: docker.DockerClient, target: Recipe, entry: Published, progr
         return
     repository, _, digest = entry.reference.partition("@")
     progress(f"pulling {entry.reference}")
-    with registries.asking(repository):
+    with _asking(repository):
         for event in client.api.pull(repository, digest, stream=True, decode=True):
-            registries.check(event, repository)
+            _check_event(event, repository)
         image = client.images.get(entry.reference)
     try:
         _check(image, target, entry)
@@ -304,3 +299,52 @@ def _check(image: Image, target: Recipe, entry: Published) -> None:
             f"{', '.join(differing)} differ.",
             fix="Do not use this file: build the image here, or ask its publisher.",
         )
+
+
+_NOT_LET_IN = re.compile(r"unauthorized|authenticat|no basic auth|denied|forbidden|insufficient_scope", re.IGNORECASE)
+_NO_TLS = re.compile(r"HTTP response to HTTPS|x509|certificate|tls:", re.IGNORECASE)
+_UNKNOWN = re.compile(r"manifest unknown|manifest for .* not found|name unknown|NAME_UNKNOWN|MANIFEST_UNKNOWN")
+
+
+def _check_event(event: dict[str, Any], registry: str) -> None:
+    """Raise a LevelfieldError where the engine reports that the registry refused something."""
+    if event.get("error"):
+        raise _refused(registry, str(event["error"]))
+
+
+@contextlib.contextmanager
+def _asking(registry: str) -> Iterator[None]:
+    """Turn errors of the engine into sentences on the registry.
+
+    Raises LevelfieldError: in place of an error of the engine.
+    """
+    try:
+        yield
+    except DockerException as error:
+        raise _refused(registry, str(getattr(error, "explanation", None) or error)) from error
+
+
+def _refused(registry: str, reason: str) -> LevelfieldError:
+    """Return the error for a registry that cannot be used."""
+    said = " ".join(reason.split())[:300].rstrip(".")
+    host = registry.partition("/")[0]
+    if _UNKNOWN.search(said):
+        return LevelfieldError(
+            f"The registry has no {registry}: {said}.",
+            fix="Ask the publisher of the file to push the image again, or build it here.",
+        )
+    if _NOT_LET_IN.search(said):
+        return LevelfieldError(
+            f"The registry {registry} does not let the container engine in: {said}.",
+            fix=f"Run `docker login {host}` as somebody who may use it, and repeat the command.",
+        )
+    if _NO_TLS.search(said):
+        return LevelfieldError(
+            f"The container engine does not trust the registry {registry}: {said}.",
+            fix="Give the registry a certificate that the engine knows, or name it as insecure in the engine's own "
+            "settings (Docker: daemon.json, podman: registries.conf).",
+        )
+    return LevelfieldError(
+        f"The registry {registry} cannot be used: {said}.",
+        fix="Check the address, and that the machine of the container engine reaches it.",
+    )

@@ -1,22 +1,24 @@
-"""Where wheels come from: the user's own pip settings, and the public indexes that `images/indexes.toml` names."""
+"""Where wheels come from: the user's own pip settings, and the public indexes that `images/indexes.toml` names.
+
+And the programs that fetch and resolve them: they end with this process, and their complaints are read.
+"""
 
 import ast
-import contextlib
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
-from docker.errors import DockerException
 
 from levelfield.errors import LevelfieldError
-from levelfield.images.architectures import current
-from levelfield.paths import images_root
+from levelfield.images.catalogue import current_architecture
+from levelfield.paths import full, images_root
 from levelfield.safety.untrusted import convert
 
 GLIBC_MINOR = 36
@@ -150,7 +152,7 @@ def wheel_platform_arguments(python: str) -> list[str]:
     """Return pip's arguments for wheels that run in the images, whatever Python and machine run this tool."""
     version = "".join(python.split("."))
     # pip wants every older tag by name.
-    architecture = current()
+    architecture = current_architecture()
     tags = [*(f"manylinux_2_{minor}" for minor in range(GLIBC_MINOR, 4, -1)), *architecture.old_tags, "linux"]
     arguments = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", python]
     arguments += ["--abi", f"cp{version}", "--abi", "abi3", "--abi", "none"]
@@ -169,50 +171,79 @@ def _last_line(text: str) -> str:
     return without_addresses(lines[-1]) if lines else "it said nothing"
 
 
-_NOT_LET_IN = re.compile(r"unauthorized|authenticat|no basic auth|denied|forbidden|insufficient_scope", re.IGNORECASE)
-_NO_TLS = re.compile(r"HTTP response to HTTPS|x509|certificate|tls:", re.IGNORECASE)
-_UNKNOWN = re.compile(r"manifest unknown|manifest for .* not found|name unknown|NAME_UNKNOWN|MANIFEST_UNKNOWN")
+class Reason(msgspec.Struct, frozen=True):
+    """Why a program failed: a sentence, and what to do."""
+
+    sentence: str
+    fix: str
 
 
-def check(event: dict[str, Any], registry: str) -> None:
-    """Raise a LevelfieldError where the engine reports that the registry refused something."""
-    if event.get("error"):
-        raise refused(registry, str(event["error"]))
+_PROXY = "See HTTPS_PROXY, NO_PROXY and `pip config list`."
+_REASONS = (
+    (
+        r"Permission denied: '([^']*)'|Read-only file system: '([^']*)'",
+        Reason("{} may not be written", "Give yourself the right to write there, or set LEVELFIELD_CACHE to a folder."),
+    ),
+    (r"407 Proxy|ProxyError|Cannot connect to proxy|Tunnel connection failed", Reason("the proxy refuses", _PROXY)),
+    (
+        r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|invalid peer certificate|UnknownIssuer",
+        Reason(
+            "the certificate of the package index is not trusted",
+            "Name your authority's certificates in PIP_CERT, or in pip's configuration (`pip config set global.cert`).",
+        ),
+    ),
+    (
+        r"NameResolutionError|Name or service not known|name resolution|dns error",
+        Reason("the name of the package index is not known here", "Check the network and its DNS. " + _PROXY),
+    ),
+    (
+        r"[Tt]imed? ?out|TimeoutError|deadline has elapsed",
+        Reason("the package index did not answer in time", "Try again; a larger PIP_DEFAULT_TIMEOUT may help."),
+    ),
+    (
+        r"Connection refused|NewConnectionError|Network is unreachable|Connection reset|tcp connect error",
+        Reason("the package index cannot be reached", "Check the network, and `pip config get global.index-url`."),
+    ),
+    (
+        r"\b(401|403)\b (Client )?Error|\b(401|403) (Unauthorized|Forbidden)",
+        Reason("the package index refuses access", "See the user and password of the index in pip's configuration."),
+    ),
+    (
+        r"\b5\d\d Server Error|HTTP error 5\d\d|ResponseError\('too many 5\d\d",
+        Reason("the package index has an error of its own", "Try again later, or name another index."),
+    ),
+)
+"""What pip and uv write, and what it means; first disks and rights, then the way to the index, then the index."""
 
 
-@contextlib.contextmanager
-def asking(registry: str) -> Iterator[None]:
-    """Turn errors of the engine into sentences on the registry.
+def run(
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program and return its output; the kernel kills it if this process is killed.
 
-    Raises LevelfieldError: in place of an error of the engine.
+    `environment`: of the program; None: that of this process.
     """
-    try:
-        yield
-    except DockerException as error:
-        raise refused(registry, str(getattr(error, "explanation", None) or error)) from error
-
-
-def refused(registry: str, reason: str) -> LevelfieldError:
-    """Return the error for a registry that cannot be used."""
-    said = " ".join(reason.split())[:300].rstrip(".")
-    host = registry.partition("/")[0]
-    if _UNKNOWN.search(said):
-        return LevelfieldError(
-            f"The registry has no {registry}: {said}.",
-            fix="Ask the publisher of the file to push the image again, or build it here.",
-        )
-    if _NOT_LET_IN.search(said):
-        return LevelfieldError(
-            f"The registry {registry} does not let the container engine in: {said}.",
-            fix=f"Run `docker login {host}` as somebody who may use it, and repeat the command.",
-        )
-    if _NO_TLS.search(said):
-        return LevelfieldError(
-            f"The container engine does not trust the registry {registry}: {said}.",
-            fix="Give the registry a certificate that the engine knows, or name it as insecure in the engine's own "
-            "settings (Docker: daemon.json, podman: registries.conf).",
-        )
-    return LevelfieldError(
-        f"The registry {registry} cannot be used: {said}.",
-        fix="Check the address, and that the machine of the container engine reaches it.",
+    # A function that Python calls after a fork may hang beside threads, so another program asks the kernel (prctl(2)).
+    setpriv = shutil.which("setpriv")
+    bound = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv is not None else []
+    return subprocess.run(
+        [*bound, *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+        cwd=folder,
     )
+
+
+def reason(complaint: str, folder: Path) -> Reason | None:
+    """Return what the output of pip or uv means, or None if it says nothing that is known."""
+    if re.search(r"No space left|Errno 28|os error 28|Disk quota|Errno 122", complaint):
+        error = full(folder)
+        return Reason(error.message[0].lower() + error.message[1:].rstrip("."), error.fix)
+    for pattern, found in _REASONS:
+        if match := re.search(pattern, complaint):
+            named = next(filter(None, match.groups()), "") if match.re.groups else ""
+            return Reason(found.sentence.format(named), found.fix)
+    return None

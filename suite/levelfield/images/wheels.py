@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import programs, registries
+from levelfield.images import registries
 from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.paths import cache_folder, cache_path, disk_space, temporary_folder
@@ -82,7 +82,7 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
             problem = _fetch_pins(group, folder, places, python)
             extra = Places(tuple(index.url for index in registries.indexes(variant)))
             # Where the user's own index gave no answer, its reason is the one to be told.
-            elsewhere = extra.indexes and places == registries.NOWHERE_ELSE and not programs.reason(problem, folder)
+            elsewhere = extra.indexes and places == registries.NOWHERE_ELSE and not registries.reason(problem, folder)
             if elsewhere and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
@@ -101,7 +101,7 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)  # the system's may be full, or small
     log = temporary / "log"  # why an index gave nothing stands there alone
-    result = programs.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
+    result = registries.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
     if not result.returncode:
         return ""
     logged = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
@@ -129,7 +129,7 @@ def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
             fix="Nothing was built. Ask whoever runs your package index, or re-resolve with `nox -s lock`.",
         )
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
-    if known := programs.reason(problem, folder):
+    if known := registries.reason(problem, folder):
         return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=known.fix)
     if lost := re.search(r"No matching distribution found for (\S+)", words):
         return LevelfieldError(

@@ -167,9 +167,7 @@ class Device:
             if held_ns - before.held_down_ns.get(name, held_ns) > least_ns
         ]
         bits = 0 if isinstance(mask, Absent) else mask
-        now = [
-            words for name, words in REASONS.items() if bits & getattr(self._nvml, f"nvmlClocksEventReason{name}", 0)
-        ]
+        now = [words for name, words in REASONS.items() if bits & _bit(self._nvml, name)]
         return tuple(dict.fromkeys((*now, *during)))
 
     def _memory_of(self, pid: int) -> Value:
