@@ -48,7 +48,7 @@ class Sources:
     """All that may have a Debian package, each a server of its own."""
 
     def __init__(self, serve: Callable[[], FileServer]) -> None:
-        self.chosen, self.host, self.public, self.snapshot = serve(), serve(), serve(), serve()
+        self.chosen, self.public, self.snapshot = serve(), serve(), serve()
 
     def asked(self) -> list[int]:
-        return [len(server.asked) for server in (self.chosen, self.host, self.public, self.snapshot)]
+        return [len(server.asked) for server in (self.chosen, self.public, self.snapshot)]

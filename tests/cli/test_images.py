@@ -23,11 +23,10 @@ def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(tmp_path: Path
     assert unbundle(tmp_path, path).out.startswith("1 files are in the cache; 1 of them were there before.")
 
 
-def test_a_bundle_of_another_checkout_says_so(tmp_path: Path) -> None:
-    path = bundle(tmp_path, manifest(locks={"canary/cpu.lock": "0" * 64, "\x1b[2J": "0" * 64}))
-    command = unbundle(tmp_path, path)
+def test_a_bundle_of_another_version_says_so(tmp_path: Path) -> None:
+    command = unbundle(tmp_path, bundle(tmp_path, manifest(tool_version="\x1b[2J")))
     assert command.code == 0, command.err
-    assert "The bundle was made for another images/canary/cpu.lock than this checkout's" in command.out
+    assert "other files may be needed here" in command.out
     assert "\x1b" not in command.out
 
 

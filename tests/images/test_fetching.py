@@ -11,12 +11,12 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import fetching
-from levelfield.images.fetching import Reason, Wanted
+from levelfield.images.fetching import Wanted
 from levelfield.images.wheels import silent
 from tests.servers import FileServer
 
 CONTENT = bytes(range(256)) * 1600
-LOST = "Lock again."
+FIX = "Lock again."
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def wanted(tmp_path: Path) -> Wanted:
 
 def _fetch(wanted: Wanted, *addresses: str, timeout_s: float = 5.0) -> None:
     file = msgspec.structs.replace(wanted, addresses=addresses)
-    fetching.fetch([file], lost=LOST, progress=silent, timeout_s=(timeout_s, timeout_s))
+    fetching.fetch([file], fix=FIX, progress=silent, timeout_s=(timeout_s, timeout_s))
 
 
 def _with(server: FileServer, content: bytes = CONTENT) -> str:
@@ -46,7 +46,7 @@ def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], FileSe
 
 
 def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    with pytest.raises(LevelfieldError, match="another file than the locked one at 127"):
+    with pytest.raises(LevelfieldError, match=r"another file than the locked one \(127"):
         _fetch(wanted, _with(serve(), CONTENT + b"more"))
     assert list(wanted.path.parent.iterdir()) == []
 
@@ -58,46 +58,25 @@ def test_a_host_that_cannot_be_reached_is_not_asked_for_every_file(
     slow.delay_s = 2.0
     addresses = (_with(slow), _with(good))
     files = [msgspec.structs.replace(wanted, path=tmp_path / str(index), addresses=addresses) for index in range(40)]
-    fetching.fetch(files, lost=LOST, progress=silent, timeout_s=(0.7, 0.7))
+    fetching.fetch(files, fix=FIX, progress=silent, timeout_s=(0.7, 0.7))
     assert all(file.path.read_bytes() == CONTENT for file in files)
     assert len(slow.asked) <= 2 * fetching._THREADS
 
 
-def _closed() -> str:
+def test_why_it_cannot_be_had_is_said(serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    refusing = serve()
+    refusing.code = 403
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{listening.getsockname()[1]}/pool/tiny.deb"
-
-
-@pytest.mark.parametrize(
-    ("code", "content", "reason", "fix"),
-    [
-        (200, CONTENT[::-1], Reason.OTHER, "another mirror"),
-        (403, CONTENT, Reason.REFUSED, "later"),
-        (407, CONTENT, Reason.PROXY, "https_proxy"),
-        (410, CONTENT, Reason.GONE, LOST),
-        (503, CONTENT, Reason.REFUSED, "later"),
-    ],
-)
-def test_what_a_server_answers_is_told_apart(
-    code: int, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
-) -> None:
-    server = serve()
-    server.code = code
-    with pytest.raises(LevelfieldError, match=f"tiny 1.0 cannot be fetched: {reason} at 127") as caught:
-        _fetch(wanted, _with(server, content))
-    assert fix in caught.value.fix
-
-
-def test_a_network_that_does_not_answer_is_told_from_a_proxy(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = _closed()
-    for address in ("http://mirror.invalid/tiny.deb", closed):
-        with pytest.raises(LevelfieldError, match=Reason.UNREACHABLE) as caught:
+        closed = f"http://127.0.0.1:{listening.getsockname()[1]}/pool/tiny.deb"
+    for address, says in (
+        (_with(refusing), "status 403"),
+        (closed, "Connection refused"),
+        ("http://mirror.invalid/tiny.deb", r"\(mirror.invalid\)"),
+    ):
+        with pytest.raises(LevelfieldError, match=f"tiny 1.0 cannot be fetched: .*{says}") as caught:
             _fetch(wanted, address)
-        assert "run the command again" in caught.value.fix
-    monkeypatch.setenv("http_proxy", closed)
-    with pytest.raises(LevelfieldError, match=Reason.PROXY):
-        _fetch(wanted, "http://mirror.invalid/tiny.deb")
+        assert caught.value.fix == FIX
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")
@@ -114,9 +93,8 @@ def test_certificates_come_from_the_environment(
     context.load_cert_chain(own, key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     address = _with(server).replace("http:", "https:")
-    with pytest.raises(LevelfieldError, match=Reason.CERTIFICATE) as caught:
+    with pytest.raises(LevelfieldError, match="certificate verify failed"):
         _fetch(wanted, address)
-    assert "SSL_CERT_FILE" in caught.value.fix
     monkeypatch.setenv("SSL_CERT_FILE", str(own))
     _fetch(wanted, address)
     assert wanted.path.read_bytes() == CONTENT

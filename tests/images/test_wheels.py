@@ -1,4 +1,5 @@
 import hashlib
+import os
 import zipfile
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.images import wheels
 from levelfield.images.catalogue import Lock, Pin
+from tests.conftest import mounted
 
 FILE = "tiny-1.0-py3-none-any.whl"
 
@@ -88,7 +90,18 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
     lock = _lock(_make_wheel(index), version="2.0", file="tiny-2.0-py3-none-any.whl")
     monkeypatch.setenv("PIP_FIND_LINKS", f"{index.as_uri()} http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*index cannot be reached") as caught:
+    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*(refused|No matching)") as caught:
         wheels.fetch(lock)
     assert "secret" not in str(caught.value)
     assert "://" not in str(caught.value)
+
+
+def test_a_disk_that_is_full_is_not_called_another_file(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = _lock(_make_wheel(index, "X = '" + os.urandom(300_000).hex() + "'\n"))
+    with mounted(tmp_path / "disk", "512k") as disk:
+        monkeypatch.setenv("LEVELFIELD_CACHE", str(disk))
+        with pytest.raises(LevelfieldError, match="The disk is full") as caught:
+            wheels.fetch(lock)
+    assert "levelfield images clean" in caught.value.fix

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from levelfield.cli import completion
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, printable
 from levelfield.options import BASE, GPU, JSON, VARIANT
 from levelfield.safety import terminals
+from levelfield.version import __version__
 
 if TYPE_CHECKING:
     from levelfield.images.base import Source
@@ -27,11 +28,6 @@ def images_() -> None:
 @_NAMES
 @BASE.but(hidden=False)
 @click.option(
-    "--export",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Also write each image to this folder as an archive for `docker load`, with its bill of materials.",
-)
-@click.option(
     "--from",
     "source",
     metavar="FILE",
@@ -43,7 +39,6 @@ def images_() -> None:
 def build(
     images: tuple[str, ...],
     base: "Source",
-    export: Path | None,
     source: Path | None,
     variant: str,
     gpu: str | None,
@@ -51,9 +46,7 @@ def build(
     """Build IMAGES; default: all that the backends need."""
     from levelfield import plan
     from levelfield.images import published
-    from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
-    from levelfield.images.bundle import export_image
     from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
@@ -68,9 +61,6 @@ def build(
         image = parse(name)
         built = build_image(image.name, image.variant, image.version, base_source=base, progress=progress)
         console.print(f"{name}: {built.tag}", highlight=False)
-        if export is not None:
-            made_of = recorded([built], base)
-            terminals.say(console, f"{name}: {export_image(built, export, made_of, progress=progress)}")
 
 
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
@@ -201,10 +191,8 @@ def load(file: Path) -> None:
     console = terminals.console()
     found = unpack(file)
     terminals.say(console, f"{found.files} files are in the cache; {found.already_cached} of them were there before.")
-    for name in found.other_locks:
-        terminals.say(
-            console, f"The bundle was made for another images/{name} than this checkout's: other files may be needed."
-        )
+    if found.tool_version != __version__:
+        terminals.say(console, f"Levelfield {printable(found.tool_version)} made it: other files may be needed here.")
     terminals.say(
         console, f"To install the tool itself from these files, set PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
     )

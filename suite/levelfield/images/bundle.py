@@ -2,9 +2,6 @@
 
 A bundle holds the wheels and Debian packages that locks name, and the tool's own wheels. When it is
 taken in, every file is named by the manifest, bounded by it and hashed before it gets its name.
-
-`export_image` writes an image as one archive that `docker load` and podman take. Layers and configuration are ours and
-hold no times: two builds of the same image give the same archive, byte for byte.
 """
 
 import hashlib
@@ -12,20 +9,18 @@ import io
 import re
 import shutil
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Annotated, cast
 
 import msgspec
 
 from levelfield.errors import LevelfieldError, clause
-from levelfield.images import base, catalogue, debian, engine, loading, registries, sbom, wheels
+from levelfield.images import base, catalogue, debian, registries, wheels
 from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
-from levelfield.record.bases import BaseLock
 from levelfield.record.references import Reference
-from levelfield.record.schema import Image
 from levelfield.safety import untrusted
 from levelfield.version import __version__
 
@@ -54,9 +49,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """What a bundle holds; its first file."""
 
     format: str
-    tool_version: str
-    locks: dict[str, str]
-    """Path of every lock below `images/`, and its SHA-256: a checkout whose locks differ needs other files."""
+    tool_version: Annotated[str, msgspec.Meta(max_length=40)]
     files: tuple[File, ...]
 
 
@@ -73,27 +66,22 @@ def pack(
     Raises LevelfieldError: as fetching wheels and packages does; or the file cannot be written.
     """
     chosen: dict[str, Path] = {}
-    locks: dict[str, Path] = {}
     needed_bases: set[str] = set()
     for each in images:
         lock = catalogue.lock(each.name, each.variant, each.version)
-        locks[f"{lock.image}/{lock.path.name}"] = lock.path
         chosen |= {f"wheels/{file.name}": file for file in wheels.fetch(lock, progress=progress)}
         if bases:
             needed_bases.add(base.name_for(lock.image, lock.python))
-    for release in dict.fromkeys([debian.RELEASE, *(debian.BASES[name] for name in sorted(needed_bases))]):
-        locks[debian.lock_path(release).name] = debian.lock_path(release)
     for name in sorted(needed_bases):
         files = debian.fetch(debian.lock_of(name), name, progress=progress)
         chosen |= {f"debs/{file.name}": file for file in files}
     with temporary_folder("bundling") as temporary:
         for name in TOOL_LOCKS if tool else ():
-            locks[f"tool/{name}"] = images_root() / "tool" / name
             progress(f"fetching the wheels of the tool's own {name}")
             chosen |= {f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, temporary)}
         progress(f"writing {len(chosen)} files")
         with disk_space():
-            return _write(chosen, locks, out)
+            return _write(chosen, out)
 
 
 def _tool_wheels(lock: Path, folder: Path) -> list[Path]:
@@ -106,11 +94,10 @@ def _tool_wheels(lock: Path, folder: Path) -> list[Path]:
     return sorted(folder.glob("*.whl"))
 
 
-def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manifest:
+def _write(chosen: dict[str, Path], out: Path) -> Manifest:
     manifest = Manifest(
         format=FORMAT,
         tool_version=__version__,
-        locks={name: wheels.digest(path) for name, path in sorted(locks.items())},
         files=tuple(File(name, wheels.digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
     )
     content = msgspec.json.encode(manifest)
@@ -134,8 +121,8 @@ class Unpacked(msgspec.Struct, frozen=True):
     files: int
     already_cached: int
     """Files that were in the cache already, with the right content."""
-    other_locks: tuple[str, ...]
-    """Locks that are not those of this checkout: it will ask for other files."""
+    tool_version: str
+    """Version of the tool that made it: another one may ask for other files."""
 
 
 def unpack(bundle: Path) -> Unpacked:
@@ -172,7 +159,7 @@ def _unpack(opened: tarfile.TarFile, bundle: Path) -> Unpacked:
         raise LevelfieldError(
             f"{bundle} was cut off: {len(pending)} files are missing, such as {next(iter(pending))}.", fix=_DAMAGED
         )
-    return Unpacked(len(manifest.files), already_cached, tuple(_other_locks(manifest)))
+    return Unpacked(len(manifest.files), already_cached, manifest.tool_version)
 
 
 def _is_plain(entry: tarfile.TarInfo) -> bool:
@@ -221,55 +208,3 @@ def _take(stream: IO[bytes], file: File) -> bool:
 
 def _content(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
     return cast("IO[bytes]", opened.extractfile(entry))  # it has content, since `_is_plain` holds
-
-
-def _other_locks(manifest: Manifest) -> list[str]:
-    found = []
-    for name, sha256 in manifest.locks.items():
-        parts = name.split("/")
-        inside = len(parts) <= 2 and not any(part in ("", ".", "..") for part in parts)
-        path = _place_of(parts)
-        if not inside or not path.is_file() or wheels.digest(path) != sha256:
-            found.append(name)
-    return found
-
-
-def _place_of(parts: list[str]) -> Path:
-    """Return where a lock of this architecture is here: of an image, of a release's bases, or of the tool itself."""
-    image = catalogue.images().get(parts[0])
-    if image is not None:
-        return image.locks.joinpath(*parts[1:])
-    return images_root() / (catalogue.current_architecture().folder if len(parts) == 1 else "") / "/".join(parts)
-
-
-def export_image(
-    image: Image, folder: Path, bases: Mapping[str, BaseLock] = {}, *, progress: Progress = silent
-) -> Path:
-    """Write an image and its bill of materials into a folder.
-
-    Raises LevelfieldError: the folder cannot be written, the disk is full, or the engine gives something else than the
-    image.
-    """
-    stem = f"levelfield-{image.name}-{image.variant}"
-    target = folder / f"{stem}.tar"
-    progress(f"writing {target.name}")
-    partial = folder / f".{target.name}.partial"
-    try:
-        with disk_space():
-            folder.mkdir(parents=True, exist_ok=True)
-            with (
-                engine.connect() as client,
-                temporary_folder("saving") as temporary,
-                partial.open("wb") as stream,
-            ):
-                saved, layers = loading.saved(client, image.tag, temporary)
-                stream.writelines(loading.archive([saved], layers))
-            partial.replace(target)
-            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(sbom.of_record(image, bases))
-    except OSError as error:
-        raise LevelfieldError(
-            f"The image cannot be written to {folder}: {error.strerror or error}.", fix="Choose another folder."
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
-    return target

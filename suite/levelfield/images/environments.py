@@ -11,7 +11,7 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, registries, wheels, worker_code
 from levelfield.images.wheels import Progress, silent
-from levelfield.paths import cache_folder, disk_space, file_lock, temporary_folder
+from levelfield.paths import cache_folder, disk_space, file_lock, full, temporary_folder
 from levelfield.record.schema import Image
 
 _MARKER = "levelfield.lock"
@@ -128,12 +128,11 @@ def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, f
         for command in (["venv", "--quiet", "--python", str(interpreter), str(folder)], install):
             result = registries.run([*uv, *command], environment=environment)
             if result.returncode:
-                known = registries.reason(result.stderr, folder)  # before its space is freed
+                error = full(folder) if registries.is_full(result.stderr) else None  # before its space is freed
                 shutil.rmtree(folder, ignore_errors=True)
-                raise LevelfieldError(
-                    f"The virtual environment of {lock.label} could not be made: "
-                    + (f"{known.sentence}." if known else result.stderr.strip()[-500:]),
-                    fix=known.fix if known else "Run the command again; what was fetched is kept.",
+                raise error or LevelfieldError(
+                    f"The virtual environment of {lock.label} could not be made: {result.stderr.strip()[-500:]}",
+                    fix="Run the command again; what was fetched is kept.",
                 )
     shutil.copyfile(lock.path, folder / f".{_MARKER}")
     (folder / f".{_MARKER}").rename(folder / _MARKER)

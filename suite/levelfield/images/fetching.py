@@ -6,17 +6,17 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 import requests
 from requests.adapters import HTTPAdapter
-from requests.exceptions import ProxyError, RequestException, SSLError
+from requests.exceptions import RequestException
 from urllib3 import Retry
 
 from levelfield.errors import LevelfieldError
+from levelfield.machine.engine import short
 from levelfield.paths import disk_space
 
 _THREADS = 8
@@ -41,26 +41,6 @@ class Wanted(msgspec.Struct, frozen=True):
     """Where it may be, the best first."""
 
 
-class Reason(StrEnum):
-    """Why an address did not give a file; what its reader can mend comes first."""
-
-    PROXY = "the proxy does not let it through"
-    CERTIFICATE = "its certificate is not trusted here"
-    UNREACHABLE = "no answer"
-    REFUSED = "the server refuses it"
-    OTHER = "another file than the locked one"
-    GONE = "no such file"
-
-
-_FIXES = {
-    Reason.PROXY: "See http_proxy, https_proxy and no_proxy in the environment.",
-    Reason.CERTIFICATE: "Let SSL_CERT_FILE or REQUESTS_CA_BUNDLE name the certificates of your network.",
-    Reason.UNREACHABLE: "Check the network, and run the command again: what was fetched is kept.",
-    Reason.REFUSED: "Try later, or name another mirror.",
-    Reason.OTHER: "Nothing was built. Name another mirror.",
-}
-
-
 def session() -> requests.Session:
     """Return a session with the environment's proxies and certificates, or those of the system."""
     opened = requests.Session()
@@ -81,7 +61,7 @@ def host(address: str) -> str:
 def fetch(
     files: Iterable[Wanted],
     *,
-    lost: str,
+    fix: str,
     progress: Callable[[str], None],
     timeout_s: tuple[float, float] = _TIMEOUT_S,
 ) -> None:
@@ -102,7 +82,7 @@ def fetch(
             fetcher.stopped.set()
             threads.shutdown(wait=False, cancel_futures=True)
     if failed:
-        raise _failure(failed, lost)
+        raise _failure(failed, fix)
 
 
 @contextlib.contextmanager
@@ -123,38 +103,39 @@ class _Fetcher:
         self.stopped = threading.Event()
         self._session = opened
         self._timeout_s = timeout_s
-        self._given_up: dict[str, Reason] = {}
-        """Hosts at which other files would fail too."""
+        self._given_up: dict[str, str] = {}
+        """Hosts that do not answer, and why: they are not asked for other files."""
 
-    def fetch(self, file: Wanted) -> dict[str, Reason]:
+    def fetch(self, file: Wanted) -> dict[str, str]:
         """Fetch a file; return nothing, or why each host did not give it."""
-        reasons: dict[str, Reason] = {}
+        reasons: dict[str, str] = {}
         for address in file.addresses:
             if self.stopped.is_set():
                 break
             at = host(address)
-            reason = self._given_up.get(at) or self._attempt(file, address)
-            if reason is None:
+            reasons[at] = self._given_up.get(at) or self._attempt(file, address)
+            if not reasons[at]:
                 return {}
-            reasons[at] = min(reason, reasons.get(at, reason), key=list(Reason).index)
         return reasons
 
-    def _attempt(self, file: Wanted, address: str) -> Reason | None:
+    def _attempt(self, file: Wanted, address: str) -> str:
+        """Fetch a file from an address; return why it does not come, or an empty text."""
         try:
             answer = self._session.get(address, stream=True, timeout=self._timeout_s)
         except RequestException as error:
-            self._given_up[host(address)] = _reason_of(error)
-            return _reason_of(error)
+            self._given_up[host(address)] = short(error)
+            return short(error)
         partial = file.path.with_name(f".{file.path.name}.partial")
         try:
             with answer:
-                return _refusal(answer) or self._save(answer, file, partial)
+                answer.raise_for_status()
+                return self._save(answer, file, partial)
         except RequestException as error:
-            return _reason_of(error)
+            return f"status {answer.status_code}" if not answer.ok else short(error)
         finally:
             partial.unlink(missing_ok=True)
 
-    def _save(self, answer: requests.Response, file: Wanted, partial: Path) -> Reason | None:
+    def _save(self, answer: requests.Response, file: Wanted, partial: Path) -> str:
         found, size_bytes = hashlib.sha256(), 0
         with partial.open("wb") as target:
             for chunk in answer.iter_content(_CHUNK_BYTES):
@@ -164,33 +145,13 @@ class _Fetcher:
                 found.update(chunk)
                 target.write(chunk)
                 self.received_bytes += len(chunk)
-        if found.hexdigest() != file.sha256 or size_bytes != file.size_bytes:
-            return Reason.OTHER
+        if found.hexdigest() != file.sha256:
+            return "another file than the locked one"
         partial.replace(file.path)
-        return None
+        return ""
 
 
-def _refusal(answer: requests.Response) -> Reason | None:
-    """Return why an answer holds no file, by its status."""
-    if answer.ok:
-        return None
-    return {404: Reason.GONE, 407: Reason.PROXY, 410: Reason.GONE}.get(answer.status_code, Reason.REFUSED)
-
-
-def _reason_of(error: RequestException) -> Reason:
-    if isinstance(error, ProxyError):
-        return Reason.PROXY
-    if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return Reason.CERTIFICATE
-    return Reason.UNREACHABLE
-
-
-def _failure(failed: dict[str, dict[str, Reason]], lost: str) -> LevelfieldError:
+def _failure(failed: dict[str, dict[str, str]], fix: str) -> LevelfieldError:
     names = ", ".join(list(failed)[:3]) + (f" and {len(failed) - 3} more" if len(failed) > 3 else "")
-    hosts: dict[Reason, set[str]] = {}
-    for reasons in failed.values():
-        for each, reason in reasons.items():
-            hosts.setdefault(reason, set()).add(each)
-    found = sorted(hosts, key=list(Reason).index)
-    said = "; ".join(f"{reason} at {', '.join(sorted(hosts[reason]))}" for reason in found)
-    return LevelfieldError(f"{names} cannot be fetched: {said}.", fix=_FIXES.get(found[0], lost))
+    said = {f"{why} ({at})" for reasons in failed.values() for at, why in reasons.items()}
+    return LevelfieldError(f"{names} cannot be fetched: {'; '.join(sorted(said))}.", fix=fix)

@@ -301,11 +301,6 @@ def _check(image: Image, target: Recipe, entry: Published) -> None:
         )
 
 
-_NOT_LET_IN = re.compile(r"unauthorized|authenticat|no basic auth|denied|forbidden|insufficient_scope", re.IGNORECASE)
-_NO_TLS = re.compile(r"HTTP response to HTTPS|x509|certificate|tls:", re.IGNORECASE)
-_UNKNOWN = re.compile(r"manifest unknown|manifest for .* not found|name unknown|NAME_UNKNOWN|MANIFEST_UNKNOWN")
-
-
 def _check_event(event: dict[str, Any], registry: str) -> None:
     """Raise a LevelfieldError where the engine reports that the registry refused something."""
     if event.get("error"):
@@ -326,25 +321,8 @@ def _asking(registry: str) -> Iterator[None]:
 
 def _refused(registry: str, reason: str) -> LevelfieldError:
     """Return the error for a registry that cannot be used."""
-    said = " ".join(reason.split())[:300].rstrip(".")
-    host = registry.partition("/")[0]
-    if _UNKNOWN.search(said):
-        return LevelfieldError(
-            f"The registry has no {registry}: {said}.",
-            fix="Ask the publisher of the file to push the image again, or build it here.",
-        )
-    if _NOT_LET_IN.search(said):
-        return LevelfieldError(
-            f"The registry {registry} does not let the container engine in: {said}.",
-            fix=f"Run `docker login {host}` as somebody who may use it, and repeat the command.",
-        )
-    if _NO_TLS.search(said):
-        return LevelfieldError(
-            f"The container engine does not trust the registry {registry}: {said}.",
-            fix="Give the registry a certificate that the engine knows, or name it as insecure in the engine's own "
-            "settings (Docker: daemon.json, podman: registries.conf).",
-        )
     return LevelfieldError(
-        f"The registry {registry} cannot be used: {said}.",
-        fix="Check the address, and that the machine of the container engine reaches it.",
+        f"The registry {registry} cannot be used: {clause(reason, 300)}.",
+        fix="Check the address, and that the container engine reaches it and trusts its certificate; where it asks who "
+        f"you are, run `docker login {registry.partition('/')[0]}`.",
     )

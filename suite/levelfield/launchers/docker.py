@@ -31,8 +31,7 @@ from levelfield.launchers.container import (
     without_uuids,
 )
 from levelfield.launchers.disk_limit import DiskLimit
-from levelfield.launchers.environment import cuda_cache, worker_environment
-from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers.protocol import LaunchSpec, WorkerPaths, cuda_cache, worker_environment
 from levelfield.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine.engine import ENGINE_ERRORS, is_dead, mark_of, refused

@@ -72,7 +72,7 @@ def test_a_record_finds_it_again(here: Path) -> None:
         python_file.keep_recorded("my net.py:build", found)
 
 
-@pytest.mark.parametrize("text", ["my net.py", "my net.py:", ":build", "my net.py:1x", "my net.py:a.b", "x" * 5000])
+@pytest.mark.parametrize("text", ["my net.py", ":build", "my net.py:a.b", "x" * 5000])
 def test_a_function_has_to_be_named(here: Path, text: str) -> None:
     assert here.is_dir()
     assert "names no function" in refused(text).message
@@ -82,12 +82,9 @@ def test_a_function_has_to_be_named(here: Path, text: str) -> None:
     ("content", "says"),
     [
         ("import torch\ndef other(): ...", "defines no function build: there is other"),
-        ("import torch\nbuild = 1", "defines no function build: there is none"),
         ("def build(): ...", "imports none of torch, jax, tensorflow"),
         ("import torch\nimport jax.numpy\ndef build(): ...", "imports torch and jax"),
-        ("from . import torch\ndef build(): ...", "imports none"),
         ("def build(:", "is no Python that can be read (line 1)"),
-        ("\0", "is no Python that can be read"),
         ("(" * 5000, "is no Python that can be read"),
     ],
 )
@@ -110,13 +107,3 @@ def test_the_backends_of_its_framework_run_it(here: Path) -> None:
         make(Selection(own=own, scenarios=("training",)), available=(0, 1))
     with pytest.raises(LevelfieldError, match="two runs"):
         make(Selection(own=own, models=("mlp",)), available=(0, 1))
-
-
-def test_it_runs_in_containers_alone(here: Path) -> None:
-    assert here.is_dir()
-    own = python_file.keep("my net.py:build")
-    python_file.check_isolated(own, iter(["docker", "docker"]))
-    python_file.check_isolated(None, iter(["host"]))
-    for kind in ("venv", "host"):
-        with pytest.raises(LevelfieldError, match="containers alone"):
-            python_file.check_isolated(own, iter(["docker", kind]))
