@@ -10,7 +10,6 @@ from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, debian
 from levelfield.images.catalogue import AARCH64, ARCHITECTURE_VARIABLE, X86_64
-from levelfield.paths import images_root
 from levelfield.record.references import split_python
 
 SHARED = ("msgspec", "numpy", "nvidia-ml-py", "psutil")
@@ -120,18 +119,3 @@ def test_the_variable_decides_and_is_checked(monkeypatch: pytest.MonkeyPatch) ->
         LevelfieldError, match=r"There are no locks for riscv64\. There are some for x86_64 and aarch64"
     ):
         catalogue.current_architecture()
-
-
-@pytest.mark.usefixtures("aarch64")
-def test_every_wheel_and_package_of_a_lock_is_for_its_architecture() -> None:
-    locked = {path.parent.name for path in (images_root() / AARCH64.folder).glob("*/cpu.lock")}
-    assert {"onnxruntime", "torch", "jax", "openvino", "exporter", "canary"} <= locked
-    for name in sorted(locked):
-        lock = catalogue.lock(name)
-        assert lock.architecture == AARCH64
-        for pin in lock.pins:
-            assert pin.file.endswith(("_aarch64.whl", "-any.whl")), (name, pin.file)
-    for release in set(debian.BASES.values()):
-        packages = debian.read_lock(release)
-        assert packages.architecture == "arm64"
-        assert {package.architecture for package in packages.packages} == {"arm64", "all"}

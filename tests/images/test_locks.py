@@ -163,13 +163,3 @@ def test_a_cuda_variant_locks_again_without_its_gigabytes(checkout: Path, cache:
     ]
     assert not any(pin.sized for pin in lock.pins), "nothing was fetched"
     assert not any((cache / "wheels").glob("*.whl"))
-
-
-def test_a_lock_that_would_mix_releases_is_not_written(checkout: Path, cache: Path) -> None:
-    folder = checkout / "images" / "onnxruntime"
-    before = (folder / "cu13.lock").read_bytes()
-    (folder.parent / "cuda13.constraints").write_text("")  # then nvJitLink is the newest of the day
-    with pytest.raises(LevelfieldError, match=r"nvidia-nvjitlink \S+ is not of CUDA 13\.2\.2") as caught:
-        locks.lock_image("onnxruntime", "cu13")
-    assert caught.value.fix == "Pin it in cu13.in, or in the constraints beside it."
-    assert (folder / "cu13.lock").read_bytes() == before

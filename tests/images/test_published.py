@@ -203,15 +203,6 @@ def test_an_image_here_with_other_layers_is_kept(site: Site) -> None:
     )
 
 
-@pytest.mark.docker
-def test_an_image_of_another_recipe(site: Site, tmp_path: Path) -> None:
-    one_clear_sentence(
-        run("images", "build", "--from", site.folder / "images.json", folder=tmp_path),
-        "The file's image canary is of another recipe",
-        "build it here without --from",
-    )
-
-
 @pytest.fixture
 def target(monkeypatch: pytest.MonkeyPatch) -> Recipe:
     """What the canary would be made from if other code ran inside: no engine has that image."""
@@ -262,7 +253,5 @@ def test_names_and_recipes_are_compared_before_an_engine_is_asked(
     file = of(target, f"127.0.0.1:9/x@sha256:{'0' * 64}")
     with pytest.raises(LevelfieldError, match=r"The file names no image torch\. It names canary"):
         pull(file, [parse("canary"), parse("torch")])
-    with pytest.raises(LevelfieldError, match=r"stands on another base\. Add --base debian"):
-        pull(file, base_source="registry")
     with pytest.raises(LevelfieldError, match="No container engine answers"):
         pull(file)

@@ -11,7 +11,6 @@ from levelfield.launchers.container import (
     STDERR,
     STDOUT,
     ContainerChannel,
-    without_uuids,
 )
 
 
@@ -64,10 +63,3 @@ def test_a_stream_that_ends_is_a_channel_that_is_closed(streams: tuple[Container
         channel.receive(1.0)
     assert channel.descriptors() == ()
     channel.end(0.0)
-
-
-UUID = "GPU-00000000-0000-0000-0000-000000000000"
-
-
-def test_a_uuid_is_kept_out_of_what_is_recorded() -> None:
-    assert without_uuids(f"device {UUID}\n and MIG-8de47821-9ed2-75e0") == "device GPU-… and MIG-…"

@@ -87,12 +87,6 @@ def test_a_driver_that_shows_no_gpu(tmp_path: Path) -> None:
     assert "shows no GPU" in choose(gate.read(), devices(found), VARIANTS).reason
 
 
-def test_a_gpu_that_fell_off_the_bus(tmp_path: Path) -> None:
-    found = ask(compile_library(tmp_path, gpus=(H100, H100), lost=1))
-    assert found["facts"]["device 1"]["type"] == "absent"
-    assert devices(found).gpus[1] == Gpu(1, "unnamed", None)
-
-
 def test_what_is_set_and_what_it_would_be_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = "power-limit=350000\npower-enforced=350000\napplication-graphics=1410\necc=1\necc-pending=0\n"
     (tmp_path / "now").write_text(now)

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.machine.topology import Topology, layout, placement, read, unknown
+from levelfield.machine.topology import Topology, placement, read
 from levelfield.plan import cpu_pinning
 from levelfield.record.cpu_lists import as_text
-from levelfield.record.schema import Absent
 from tests.machine.folders import write
 from tests.machine.recorded import FOLDER, machine
 
@@ -19,13 +17,6 @@ HYBRID = "hybrid-i7-1370p"
 
 def recorded(name: str, root: Path) -> Topology:
     return read(machine(name, root))
-
-
-def test_this_machine_has_a_topology() -> None:
-    here = read()
-    assert here.allowed
-    assert set(here.allowed) <= here.cpus.keys()
-    assert set(cpu_pinning.pool((), here).cpus) <= set(here.allowed)
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -132,17 +123,3 @@ def test_a_node_without_memory_takes_that_of_the_nearest(tmp_path: Path) -> None
     assert as_text(cpu_pinning.pool(tuple(range(60, 100)), topology).cpus[:8]) == "60-63,96-99"
     (write(root, {f"{node}/distance": ""}) / f"{node}/distance").unlink()
     assert read(root).memory_nodes((64,)) == (0, 1, 3), "how far they are is not known"
-
-
-def test_where_the_kernel_shows_nothing_every_cpu_is_a_core(tmp_path: Path) -> None:
-    topology = read(write(tmp_path, {"sys/devices/system/cpu/online": "0-2\n"}))
-    assert msgspec.structs.replace(topology) == unknown((0, 1, 2))
-    assert topology.memory_nodes((0, 1)) == ()
-    assert layout(topology)["NUMA layout"] == Absent("the kernel shows no NUMA nodes")
-    assert placement((0,), topology) == {
-        "core kinds": "one",
-        "core kinds measured on": "one",
-        "SMT siblings measured on": "none",
-        "NUMA nodes measured on": Absent("the kernel shows no NUMA nodes"),
-    }
-    assert isinstance(placement(None, topology)["NUMA nodes measured on"], Absent)

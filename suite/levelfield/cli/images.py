@@ -217,5 +217,5 @@ def clean(*, yes: bool) -> None:
         terminals.say(console, f"  not {folder}: Levelfield did not make it")
     if not yes:
         click.confirm("Delete them?", abort=True)
-    freed = delete()
-    console.print(f"{freed / 2**30:.1f} GiB freed; reports are kept.", highlight=False)
+    delete()
+    console.print("Deleted; reports are kept.", highlight=False)

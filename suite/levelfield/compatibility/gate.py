@@ -24,17 +24,7 @@ _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 
 
 def key(version: str) -> Version:
-    """Return a version as it is compared; zeros at the end do not count.
-
-    Raises ValueError: it is not numbers with points between them.
-
-    Examples
-    --------
-    >>> key("570.124.06") > key("570.26")
-    True
-    >>> key("12.8") == key("12.8.0")
-    True
-    """
+    """Return a version as it is compared; raises ValueError where it is not numbers with points between them."""
     if not is_version(version):
         raise ValueError(f"{version[:40]!r} is not a version made of numbers.")
     return Version(version)

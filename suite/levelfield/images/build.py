@@ -127,8 +127,6 @@ def choose(
 ) -> Choice:
     """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
 
-    Nothing is fetched: locks and drivers name their versions.
-
     `image_name`, `version`: an image of the catalogue, and a version of its framework; None for the current locks.
     `gpu`: index of the one GPU to use; None: the variant should suit all of them. Returns its variant is None, with the
     reason, where none runs here. Raises LevelfieldError: there is no such image, or no such variant of it.

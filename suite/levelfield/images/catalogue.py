@@ -7,6 +7,7 @@ import platform
 import re
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from packaging.requirements import Requirement
@@ -75,9 +76,6 @@ PYTHON = "3.11"
 PYTHONS = {PYTHON: "bookworm", "3.13": "trixie"}
 """Every minor version of Python that a lock can be for, with the Debian release whose Python it is."""
 
-BASES = ("slim", "toolchain")
-"""What an image can stand on."""
-
 _CATALOGUE = "catalogue.toml"
 
 CUDA_PARTS = ("cuda-", "nvidia-")
@@ -100,8 +98,8 @@ class Image(msgspec.Struct, frozen=True):
     """One image of the catalogue."""
 
     name: str
-    base: str
-    """`slim` or `toolchain`, of the Debian release whose Python its lock is for."""
+    base: Literal["slim", "toolchain"]
+    """What it stands on, of the Debian release whose Python its lock is for."""
     pythons: dict[str, str] = msgspec.field(default_factory=dict, name="python")
     """Minor version of Python that locks are for where they name none, by variant; `PYTHON` where it is not here."""
     framework: str = ""
@@ -177,7 +175,7 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
     folder = plugin.folder() / "images"
     try:
         row = tomllib.loads((folder / _CATALOGUE).read_text(encoding="utf-8"))[name]
-        made = msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
+        return msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
     except (
         OSError,
         UnicodeDecodeError,
@@ -189,14 +187,8 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
         raise LevelfieldError(
             f"The plug-in {plugin.label} has no image {name}: images/{_CATALOGUE} of its package does not describe it "
             f"({type(error).__name__}: {error}).",
-            fix=f"It needs a table [{name}] with a base, {' or '.join(BASES)}.",
+            fix=f"It needs a table [{name}] with a base, slim or toolchain.",
         ) from error
-    if made.base not in BASES:
-        raise LevelfieldError(
-            f"The image {name} of the plug-in {plugin.label} stands on {made.base!r}, and there is no such base.",
-            fix=f"The bases are {' and '.join(BASES)}.",
-        )
-    return made
 
 
 def image(name: str) -> Image:
@@ -237,12 +229,7 @@ def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return the versions of its framework that `image_name` has locks for, that of the current lock among them.
-
-    Locks for another Python are not among them: `pythons` returns those.
-
-    Raises LevelfieldError: there is no such image.
-    """
+    """Return the versions of its framework that an image has locks for; `pythons` has those for another Python."""
     named = [
         version
         for each, version in lock_names(image_name)
@@ -253,10 +240,7 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
 
 
 def pythons(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return how the locks for another Python are written behind a name: `+python=3.13`, `@0.9.2+python=3.13`.
-
-    Raises LevelfieldError: there is no such image.
-    """
+    """Return how the locks for another Python are written behind a name: `+python=3.13`, `@0.9.2+python=3.13`."""
     return tuple(
         suffix(each, version)
         for each, version in lock_names(image_name)
@@ -315,11 +299,8 @@ def unlocked(image_name: str) -> tuple[str, ...]:
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
     """Return the requirement of the framework that an image has versions of (`onnxruntime==1.31.1`).
 
-    It is the only requirement of an image's own, or the one that the catalogue names; NVIDIA's libraries, which come
-    with a CUDA variant, do not count.
-
-    Returns a line of the variant's requirements; None where it has none or several: such an image has no versions.
-    Raises LevelfieldError: there is no such variant of the image.
+    It is the only requirement of an image's own, or the one that the catalogue names; None where there are several:
+    such an image has no versions. Raises LevelfieldError: there is no such variant of the image.
     """
     own, named = _own(image_name, variant), image(image_name).framework
     chosen = [line for line in own if not named or Requirement(line).name == named]
@@ -350,21 +331,13 @@ def lines_of(path: Path) -> tuple[str, ...]:
 
 
 def framework(image_name: str, variant: str = "cpu") -> str | None:
-    """Return the name of the distribution that an image has versions of.
-
-    Returns none where the image has no versions (see `requirement`). Raises LevelfieldError: there is no such variant
-    of the image.
-    """
+    """Return the name of the distribution that an image has versions of; None where it has none (`requirement`)."""
     required = requirement(image_name, variant)
     return Requirement(required).name if required else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
-    """Return the version of its framework that the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`).
-
-    Returns none where the variant has no plain lock, or the image no versions. Raises LevelfieldError: there is no such
-    image.
-    """
+    """Return the version of its framework that the plain lock holds, without a local part; None: there is none."""
     if (variant, None) not in lock_names(image_name) or (name := framework(image_name, variant)) is None:
         return None
     found = read(_lock_path(image_name, variant)).versions.get(name)
@@ -486,10 +459,7 @@ def _sizes(pin: Pin) -> str:
 
 
 def stem(variant: str, version: str | None) -> str:
-    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`.
-
-    `version`: name of the lock (see `lock`); None for the plain (current) one.
-    """
+    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`."""
     return f"{variant}@{version}" if version else variant
 
 

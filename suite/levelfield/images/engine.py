@@ -202,48 +202,27 @@ def no_engine(error: Exception) -> LevelfieldError:
 LABEL = "levelfield.image"
 
 
-def clean() -> int:
+def clean() -> None:
     """Remove our images, virtual environments, wheels, Debian packages and artifacts; reports stay.
 
     Images are found by their label; other images are not touched, nor an image in use by a container.
 
     Raises LevelfieldError: a file in the cache cannot be removed.
     """
-    return _clean_engine() + clean_cache()
+    with contextlib.suppress(LevelfieldError), connect() as client:  # no engine: nothing of ours is in one
+        remove_images(client)
+    clean_cache()
 
 
-def disk_usage(folder: Path) -> int:
-    """Return the bytes that a folder's files take on disk (hard links once)."""
-    seen: dict[tuple[int, int], int] = {}
-    for parent, _, files in os.walk(folder):
-        for file in files:
-            status = (Path(parent) / file).lstat()
-            seen[status.st_dev, status.st_ino] = status.st_blocks * 512
-    return sum(seen.values())
-
-
-def clean_cache() -> int:
-    """Empty the cache; return the bytes freed."""
-    freed = 0
+def clean_cache() -> None:
+    """Empty the cache."""
     try:
         for folder in folders_to_clean()[0]:
-            freed += disk_usage(folder)
             shutil.rmtree(folder)
     except OSError as error:
         raise LevelfieldError(
             f"{error.filename} cannot be removed: {error.strerror}.", fix="Remove it by hand, or as its owner."
         ) from error
-    return freed
-
-
-def _clean_engine() -> int:
-    try:
-        with connect() as client:
-            before = _layers_bytes(client)
-            remove_images(client)
-            return max(0, before - _layers_bytes(client))
-    except LevelfieldError:
-        return 0  # no engine: nothing of ours is in one
 
 
 def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
@@ -262,7 +241,3 @@ def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
                     continue  # in use, or another image is based on it
         if not removed:
             return
-
-
-def _layers_bytes(client: docker.DockerClient) -> int:
-    return int(client.df().get("LayersSize") or 0)

@@ -1,12 +1,8 @@
 """The file that `levelfield images push` writes: where each image is in a registry, by digest, and what it has to be.
 
-It is read as a stranger's: bounded, and decoded against these types.
-
-Take published images instead of building them: pulled by digest, and compared with what this checkout asks for.
-
-What an image holds is its publisher's word: its labels say which recipe it was made from, and the file says which
-layers it has. Images rebuild to the same layers, so that another build, or the record of a run, shows whether they are
-right.
+It is read as a stranger's. What an image holds is its publisher's word: its labels say which recipe it was made from,
+and the file says which layers it has. Images rebuild to the same layers, so that another build, or the record of a run,
+shows whether they are right.
 """
 
 import contextlib
@@ -247,15 +243,10 @@ def _of_this_checkout(file: ImagesFile, wanted: Reference, base_source: base.Sou
         )
     if entry.identity == target.identity:
         return target, entry
-    for other in ("debian", "registry"):
-        if recipe(wanted.name, wanted.variant, wanted.version, other).identity == entry.identity:
-            raise LevelfieldError(
-                f"The file's image {wanted} stands on another base.", fix=f"Add --base {other}, here and to the run."
-            )
     raise LevelfieldError(
         f"The file's image {wanted} is of another recipe ({entry.identity[:12]}) than this checkout's "
         f"({target.identity[:12]}): base, lock, recipe or worker code differ.",
-        fix="Use the Levelfield that it was pushed with, or build it here without --from.",
+        fix="Use the Levelfield and the --base that it was pushed with, or build it here without --from.",
     )
 
 

@@ -5,10 +5,8 @@ References
 CycloneDX 1.6 (ECMA-424), https://cyclonedx.org/specification/overview/
 Package URLs, https://github.com/package-url/purl-spec (types `pypi` and `deb`).
 
-Distributions that may not be passed on at will: whose licence lets an image that holds them be used, not published.
-
-Licences are read from what the distributions say of themselves (`License-Expression` of their metadata, and the text
-beside it); not every wheel says it in a way that a program can read, hence this list of names.
+And which distributions may not be passed on at will, by a list of names: not every wheel says its licence in a way
+that a program can read.
 
 References
 ----------
@@ -19,7 +17,6 @@ Intel oneMKL licence FAQ, https://www.intel.com/content/www/us/en/developer/arti
 
 import datetime as dt
 import hashlib
-import itertools
 import re
 import uuid
 from collections.abc import Iterable, Mapping
@@ -209,20 +206,6 @@ def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
     return tuple(found)
 
 
-def first_difference(content: bytes, made: bytes) -> tuple[str, ...]:
-    """Return the first line in which a bill differs from the one that this checkout makes.
-
-    Returns both lines, each with its number, shortened; empty where the bills are identical.
-    """
-    for number, (given, own) in enumerate(itertools.zip_longest(content.splitlines(), made.splitlines()), start=1):
-        if given != own:
-            return tuple(
-                f"line {number} {verb} {(line or b'').decode(errors='replace').strip()[:120] or 'nothing'}"
-                for verb, line in (("says", given), ("should say", own))
-            )
-    return ()
-
-
 _RESTRICTED = re.compile(
     r"nvidia-(?!ml-py$).+"  # libraries of CUDA, cuDNN, NVSHMEM, cuSPARSELt; the bindings of NVML are under BSD
     r"|cuda-bindings"  # 12 is under NVIDIA's own licence, later ones under Apache
@@ -232,11 +215,5 @@ _RESTRICTED = re.compile(
 
 
 def restricted(distributions: Iterable[str]) -> tuple[str, ...]:
-    """Return those distributions whose licence restricts who may pass them on.
-
-    Examples
-    --------
-    >>> restricted(["torch", "nvidia-cublas", "nvidia-ml-py", "tensorrt-cu13-libs"])
-    ('nvidia-cublas', 'tensorrt-cu13-libs')
-    """
+    """Return those distributions whose licence restricts who may pass them on."""
     return tuple(sorted(name for name in distributions if _RESTRICTED.fullmatch(name)))

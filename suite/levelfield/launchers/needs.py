@@ -5,23 +5,19 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import docker
-from docker.errors import APIError
-
 from levelfield.errors import LevelfieldError
 from levelfield.images import build
 from levelfield.images.base import Source
-from levelfield.launchers.docker import DockerLauncher, connect, sees
+from levelfield.launchers.docker import DockerLauncher, connect
 from levelfield.launchers.host import HostLauncher, VenvLauncher
 from levelfield.launchers.protocol import Launcher
 from levelfield.machine import engine
 from levelfield.machine.engine import ENGINE_ERRORS
-from levelfield.machine.findings import Finding, bad, ok, warn
+from levelfield.machine.findings import Finding, bad
 from levelfield.paths import allows_programs, cache_path
 
 ARTIFACTS_BYTES = 2 << 30
 """Weights, inputs, references and model files of a default run, and its report."""
-_LABEL = "levelfield.image"
 
 
 def folders(names: Iterable[str]) -> dict[Path, int]:
@@ -49,43 +45,17 @@ def _data_root() -> Path | None:
 
 
 def findings() -> Iterator[Finding]:
-    """Yield whether the cache can be used, and whether workers will see our files in it."""
+    """Yield what prevents the cache from being used."""
     place = next(each for each in (cache_path(), *cache_path().absolute().parents) if each.exists())
     if not os.access(place, os.W_OK | os.X_OK):
         fix = "Set LEVELFIELD_CACHE to a folder that you can write to."
         yield bad("cache", f"{cache_path()} is needed, and {place} may not be written.", fix)
     try:
-        client = connect()
+        connect().close()
     except LevelfieldError:
         if not allows_programs(cache_path()):
             fix = "Mount it without noexec, or set LEVELFIELD_CACHE to a folder elsewhere."
             yield bad("cache", f"{cache_path()} is on a disk that is mounted noexec, and environments lie there.", fix)
-        return
-    with contextlib.closing(client):
-        if cache_path().is_dir():  # else the first launch tries it: to look makes no folder
-            yield from _files(client)
-
-
-def _files(client: docker.DockerClient) -> Iterator[Finding]:
-    """Try with an image that is there whether workers of this engine use folders of this machine."""
-    topic = "files"
-    for image in client.api.images(filters={"label": _LABEL}):
-        if not image["RepoTags"]:
-            continue
-        try:
-            seen = sees(client, image["Id"])
-        except (APIError, LevelfieldError) as error:
-            fix = "See the engine's log; the first launch of a run would fail alike."
-            yield bad(topic, f"A container could not try whether the engine sees our files: {error}.", fix)
-            return
-        if seen:
-            yield ok(topic, "The engine's containers read, write and execute what lies in the cache folder.")
-        else:
-            fix = (
-                "Where copying takes too long, set LEVELFIELD_CACHE to a folder that they can read, write and execute."
-            )
-            yield warn(topic, "Containers cannot use the cache folder, so files are copied into volumes.", fix)
-        return
 
 
 def choose(name: str | None, *, base: Source) -> tuple[Launcher, str]:

@@ -147,10 +147,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
 
 
 def named_counter(content: bytes, name: bytes) -> Value:
-    """Return the number after a name at the start of a line (`ctxt 453837`).
-
-    Returns in the kernel's unit; absent where the file has no such line.
-    """
+    """Return the number after a name at the start of a line (`ctxt 453837`), in the kernel's unit."""
     _, found, rest = content.partition(b"\n" + name + b" ")
     return int(rest.partition(b"\n")[0]) if found else Absent(f"the kernel does not count {name.decode()}")
 
@@ -172,8 +169,6 @@ def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
 
 def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
     """Return the time tasks ran on these CPUs, from `cpuacct.usage_percpu` of the top control group (version 1).
-
-    `content`: the whole file: nanoseconds of CPU 0, 1, 2, … in one line.
 
     Source: the kernel's Documentation/admin-guide/cgroup-v1/cpuacct.rst.
     """
@@ -226,10 +221,7 @@ def combined(
     without: str,
     number: Callable[[bytes], int] = int,
 ) -> Value:
-    """Read one number from each file and combine them.
-
-    Returns in the files' unit; absent also where one of them cannot be read.
-    """
+    """Read one number from each file and combine them; absent also where one of them cannot be read."""
     if not files:
         return Absent(without)
     try:

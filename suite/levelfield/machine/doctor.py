@@ -282,6 +282,5 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
         *quiet.now(),
         *quiet.clock(root),
         *quiet.memory(root),
-        quiet.layout(root),
         quiet.timer(root),
     ]

@@ -27,18 +27,12 @@ def ok(topic: str, message: str) -> Finding:
 
 
 def warn(topic: str, message: str, fix: str) -> Finding:
-    """Return a finding of something that limits a run but does not prevent it.
-
-    `fix`: what to do about it; not empty.
-    """
+    """Return a finding of something that limits a run but does not prevent it."""
     return Finding(topic, "warn", message, fix)
 
 
 def bad(topic: str, message: str, fix: str) -> Finding:
-    """Return a finding of something that prevents a run.
-
-    `fix`: what to do about it; not empty.
-    """
+    """Return a finding of something that prevents a run."""
     return Finding(topic, "bad", message, fix)
 
 

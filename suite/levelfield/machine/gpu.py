@@ -1,16 +1,6 @@
 """NVIDIA devices and their driver, read through NVML.
 
-What NVML says of one device: what it is, its firmware, its settings and its link to the machine.
-
-References
-----------
-NVML API reference, device queries: the functions are named after what they return. The clocks to which
-`nvidia-smi --lock-gpu-clocks` and `--lock-memory-clocks` limit a device can be set and reset, and not queried.
-
-GPUs by what a person calls them, an index as NVML counts or a UUID; and which of them this process is meant to use.
-
-UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
-users.
+UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for others.
 
 References
 ----------
@@ -114,14 +104,6 @@ _PROBLEMS = {
         "the NVIDIA driver was updated and the machine has not been restarted since: its library and what the kernel "
         "has loaded are of different versions",
         _RESTART,
-    ),
-    "NVML_ERROR_NO_PERMISSION": Problem(
-        "an NVIDIA driver is there, and this user or container may not talk to it",
-        "Look at who may open /dev/nvidia*; a container must be given the GPU (--gpus).",
-    ),
-    "NVML_ERROR_FUNCTION_NOT_FOUND": Problem(
-        "the NVIDIA driver is too old to be asked: its library lacks what every newer one has",
-        "Install a current driver, and restart.",
     ),
 }
 """NVML's errors, and what each means."""

@@ -22,7 +22,6 @@ from levelfield.machine.findings import Finding, check, gibibytes, ok, warn
 from levelfield.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
 from levelfield.machine.signals import Signals, difference
 from levelfield.machine.system import timer_step_ns
-from levelfield.record.notices import FULL_RANDOMISATION
 from levelfield.record.schema import Absent, IdleWait, Noise
 
 _NOW_SECONDS = 1.0
@@ -136,18 +135,6 @@ def memory(root: Path = ROOT) -> list[Finding]:
     elif not isinstance(pages, Absent):
         found.append(ok("huge pages", f"They are set to `{pages}`."))
     return found
-
-
-def layout(root: Path = ROOT) -> Finding:
-    """Check whether the kernel gives each launch another memory layout."""
-    randomised = integer(root / "proc/sys/kernel/randomize_va_space")
-    topic = "address randomisation"
-    if isinstance(randomised, Absent):
-        return ok(topic, f"It cannot be seen: {randomised.reason}.")
-    if randomised == FULL_RANDOMISATION:
-        return ok(topic, "It is on: each launch has another memory layout.")
-    message = f"It is {randomised}, not {FULL_RANDOMISATION}: launches have the same memory layout, or nearly so."
-    return warn(topic, message, f"sysctl kernel.randomize_va_space={FULL_RANDOMISATION} (as root).")
 
 
 def timer(root: Path = ROOT) -> Finding:

@@ -1,14 +1,11 @@
 """Check that a statement is of its run and the bills are of the run's images, and who signed."""
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
-from levelfield.record.bases import BaseLock
 from levelfield.record.schema import Image, elsewhere
 from levelfield.report.units import plural
 from levelfield.share import signing, statement
@@ -62,7 +59,7 @@ def of_bills(given: Given) -> list[Check]:
     absent: list[str] = []
     from levelfield.images import sbom
 
-    own, bases = given.run.settings.launcher, given.run.bases
+    own = given.run.settings.launcher
     names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in given.run.images)
     images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, given.run.images, strict=True)}
     for name, sha256 in stated.sboms.items():
@@ -73,9 +70,7 @@ def of_bills(given: Given) -> list[Check]:
         if content is None:
             absent.append(name)
         elif hashlib.sha256(content).hexdigest() != sha256:
-            wrong.append(
-                f"{name} is not the file that the statement names{_bill_difference(content, name, images, bases)}"
-            )
+            wrong.append(f"{name} is not the file that the statement names{_bill_difference(content, name, images)}")
         elif name in images:
             wrong += [f"{name}: {each}" for each in sbom.contradictions(content, images[name])[:5]]
         else:
@@ -88,19 +83,13 @@ def of_bills(given: Given) -> list[Check]:
     return [Check("bills of materials", "holds", says)]
 
 
-def _bill_difference(content: bytes, name: str, images: dict[str, Image], bases: Mapping[str, BaseLock]) -> str:
+def _bill_difference(content: bytes, name: str, images: dict[str, Image]) -> str:
     """Return what differs in a changed bill, where that is known."""
     from levelfield.images import sbom
 
     if name not in images:
         return ""
     named = sbom.contradictions(content, images[name])
-    if not named:
-        try:
-            made = sbom.of_record(images[name], bases)
-        except LevelfieldError:
-            return ""
-        named = sbom.first_difference(content, made)
     return f" ({'; '.join(named[:3])})" if named else ""
 
 

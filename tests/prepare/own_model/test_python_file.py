@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.plan import Selection, make
 from levelfield.prepare.own_model import python_file, store
 
 TORCH = """
@@ -91,19 +90,3 @@ def test_a_function_has_to_be_named(here: Path, text: str) -> None:
 def test_what_is_no_such_file_is_refused(here: Path, content: str, says: str) -> None:
     (here / "net.py").write_text(content)
     assert says in refused("net.py:build").message
-
-
-def test_the_backends_of_its_framework_run_it(here: Path) -> None:
-    assert here.is_dir()
-    own = python_file.keep("my net.py:build")
-    made = make(Selection("smoke", own=own), available=(0, 1))
-    assert {arm.backend for arm in made.answering} == {"torch", "torch-compile"}
-    assert [block.case.scenario for block in made.blocks][:1] == ["latency"]
-    assert not made.files
-    assert "onnxruntime" not in " ".join(made.images)
-    with pytest.raises(LevelfieldError, match="is written for torch, and jax is not of it"):
-        make(Selection(own=own, backends=("jax",)), available=(0, 1))
-    with pytest.raises(LevelfieldError, match="cannot be measured in training"):
-        make(Selection(own=own, scenarios=("training",)), available=(0, 1))
-    with pytest.raises(LevelfieldError, match="two runs"):
-        make(Selection(own=own, models=("mlp",)), available=(0, 1))
