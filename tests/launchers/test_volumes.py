@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import docker
+import msgspec
 import pytest
 
+from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.volumes import sees_our_files
@@ -131,3 +133,13 @@ def test_what_an_exporter_writes_is_copied_and_nothing_but_files(
     said(blind, "echo model > /export/model.onnx; mkdir /export/deep; echo x > /export/deep/x; ln -s / /export/link")
     one.stop()
     assert {each.name: each.read_text() for each in out.iterdir()} == {"model.onnx": "model\n"}
+
+
+@pytest.mark.extended
+def test_an_export_that_is_too_large_is_refused(blind: docker.DockerClient, image: Image, place: Path) -> None:
+    spec = spec_of(image, place, export=place / "out")
+    one = DockerLauncher(blind).launch(msgspec.structs.replace(spec, disk_bytes=1000))
+    one.await_ready(PATIENCE_S)
+    said(blind, "head -c 1001 /dev/zero > /export/model.onnx")
+    with pytest.raises(LevelfieldError, match="wrote more than"):
+        one.stop()
