@@ -13,12 +13,13 @@ class FileServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files: dict[str, bytes] = {}
+        self.kind = "application/octet-stream"
         self.code = 200
         self.cut_bytes: int | None = None
-        """Where every answer ends too early."""
+        """Where the next answer ends too early."""
         self.delay_s = 0.0
-        self.asked: list[str] = []
-        """Paths."""
+        self.asked: list[tuple[str, str]] = []
+        """Paths and ranges."""
 
     @property
     def address(self) -> str:
@@ -29,16 +30,23 @@ class _Handler(BaseHTTPRequestHandler):
     server: FileServer
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        time.sleep(self.server.delay_s)
-        content = self.server.files.get(self.path)
+        server, wanted = self.server, self.headers.get("Range", "")
+        server.asked.append((self.path, wanted))
+        time.sleep(server.delay_s)
+        content = server.files.get(self.path)
         if content is None:
             self.send_error(404)
             return
-        self.send_response(self.server.code)
-        self.send_header("Content-Length", str(len(content)))
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        self.send_response(206 if wanted else server.code)
+        self.send_header("Content-Type", server.kind)
+        self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
-        self.wfile.write(content[: self.server.cut_bytes])
+        if self.command == "GET":
+            end, server.cut_bytes = server.cut_bytes, None
+            self.wfile.write(content[start:end])
+
+    do_HEAD = do_GET  # noqa: N815  (the name is the library's)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is the library's)
         pass
@@ -48,7 +56,7 @@ class Sources:
     """All that may have a Debian package, each a server of its own."""
 
     def __init__(self, serve: Callable[[], FileServer]) -> None:
-        self.chosen, self.public, self.snapshot = serve(), serve(), serve()
+        self.chosen, self.host, self.public, self.snapshot = serve(), serve(), serve(), serve()
 
     def asked(self) -> list[int]:
-        return [len(server.asked) for server in (self.chosen, self.public, self.snapshot)]
+        return [len(server.asked) for server in (self.chosen, self.host, self.public, self.snapshot)]

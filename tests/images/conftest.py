@@ -65,12 +65,22 @@ def serve() -> Iterator[Callable[[], FileServer]]:
 
 
 @pytest.fixture
-def sources(serve: Callable[[], FileServer], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of apt's configuration."""
+    folder = tmp_path / "apt"
+    (folder / "sources.list.d").mkdir(parents=True)
+    monkeypatch.setattr(debian, "_APT", folder)
+    return folder
+
+
+@pytest.fixture
+def sources(serve: Callable[[], FileServer], apt: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
     found = Sources(serve)
+    (apt / "sources.list").write_text(f"deb {found.host.address}/debian-security bookworm-security main\n")
     text = (paths.images_root() / "indexes.toml").read_text()
     text = re.sub(r"https?://(deb.debian.org)", found.public.address, text)
-    (tmp_path / "indexes.toml").write_text(re.sub("https://snapshot.debian.org", found.snapshot.address, text))
-    monkeypatch.setattr(debian, "images_root", lambda: tmp_path)
+    (apt / "indexes.toml").write_text(re.sub("https://snapshot.debian.org", found.snapshot.address, text))
+    monkeypatch.setattr(debian, "images_root", lambda: apt)
     monkeypatch.setenv(
         debian.MIRRORS, " ".join(f"{found.chosen.address}/{name}" for name in ("debian", "debian-security"))
     )

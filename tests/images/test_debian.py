@@ -7,7 +7,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import debian
-from levelfield.images.debian import missing
+from levelfield.images.debian import MIRRORS, missing
 from levelfield.record.bases import BaseLock, Package
 from tests.servers import Sources
 
@@ -51,16 +51,20 @@ def test_a_package_is_fetched_once(sources: Sources) -> None:
     for _ in range(2):
         (file,) = debian.fetch(lock, "slim")
         assert file.read_bytes() == CONTENT
-    assert sources.asked() == [1, 0, 0]
+    assert sources.asked() == [1, 0, 0, 0]
     assert debian.fetch(lock, "toolchain") == ()
 
 
 @pytest.mark.parametrize(
     "place",
     [
+        ("host", f"debian-security/{PATH}"),
         ("public", f"debian-security/{PATH}"),
         ("public", "debian/pool/main/t/tiny/tiny_1.0_all.deb"),  # a point release took it over
         ("snapshot", f"file/{_lock().packages[0].sha1}"),
+        ("snapshot", f"archive/debian-security/20231114T221320Z/{PATH}"),
+        ("snapshot", f"archive/debian-security/20231115T221320Z/{PATH}"),
+        ("snapshot", f"archive/debian-security/20231121T221320Z/{PATH}"),
     ],
 )
 def test_what_mirrors_lost_is_found_where_it_still_is(place: tuple[str, str], sources: Sources) -> None:
@@ -78,10 +82,33 @@ def test_a_mirror_with_another_file_is_passed_over(sources: Sources) -> None:
 
 
 def test_what_is_lost_everywhere_is_named_with_what_to_do(sources: Sources) -> None:
-    with pytest.raises(LevelfieldError, match=r"tiny 1\.0 cannot be fetched: status 404 \(127") as caught:
+    with pytest.raises(LevelfieldError, match=r"tiny 1\.0 cannot be fetched: no such file at 127") as caught:
         debian.fetch(_lock(), "slim")
     assert "nox -s lock" in caught.value.fix
     assert "--base registry" in caught.value.fix
+
+
+def test_mirrors_of_the_machine_are_read_in_both_forms(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(MIRRORS, raising=False)
+    (apt / "sources.list").write_text(
+        "# deb http://commented.test/debian bookworm main\n"
+        "deb [arch=amd64 signed-by=/usr/share/keyrings/x.gpg] http://one.test/debian/ bookworm main contrib\n"
+        "deb-src http://source.test/debian bookworm main\n"
+        "deb http://one.test/debian bookworm-updates main\n"
+        "deb http://security.one.test bookworm-security main\n"
+        "deb http://archive.ubuntu.test/ubuntu noble main\n"
+        "deb https://vendor.test/linux bookworm stable\n"
+        "deb cdrom:[Debian]/ bookworm main\n"
+    )
+    (apt / "sources.list.d" / "debian.sources").write_text(
+        "Types: deb deb-src\nURIs: http://two.test/debian http://three.test/debian\nSuites: trixie trixie-updates\n"
+        "Components: main\n# with a comment\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n"
+        "Types: deb\nURIs: http://two.test/security\nSuites: trixie-security\nComponents: main\n\n"
+        "Enabled: no\nTypes: deb\nURIs: http://off.test/debian\nSuites: trixie\nComponents: main\n"
+    )
+    found = debian.mirrors()
+    assert found["debian"][:-1] == ("http://one.test/debian", "http://two.test/debian", "http://three.test/debian")
+    assert found["debian-security"][:-1] == ("http://security.one.test", "http://two.test/security")
 
 
 @pytest.mark.extended

@@ -11,12 +11,12 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import fetching
-from levelfield.images.fetching import Wanted
+from levelfield.images.fetching import Reason, Wanted
 from levelfield.images.wheels import silent
 from tests.servers import FileServer
 
 CONTENT = bytes(range(256)) * 1600
-FIX = "Lock again."
+LOST = "Lock again."
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def wanted(tmp_path: Path) -> Wanted:
 
 def _fetch(wanted: Wanted, *addresses: str, timeout_s: float = 5.0) -> None:
     file = msgspec.structs.replace(wanted, addresses=addresses)
-    fetching.fetch([file], fix=FIX, progress=silent, timeout_s=(timeout_s, timeout_s))
+    fetching.fetch([file], lost=LOST, progress=silent, timeout_s=(timeout_s, timeout_s))
 
 
 def _with(server: FileServer, content: bytes = CONTENT) -> str:
@@ -36,18 +36,37 @@ def _with(server: FileServer, content: bytes = CONTENT) -> str:
 
 
 def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    lost, other, torn, good, last = (serve() for _ in range(5))
-    torn.cut_bytes = 300_000
-    addresses = [f"{lost.address}/pool/tiny.deb", _with(other, CONTENT[::-1]), _with(torn), _with(good), _with(last)]
+    lost, other, page, good, last = (serve() for _ in range(5))
+    page.kind = "text/html; charset=utf-8"
+    addresses = [f"{lost.address}/pool/tiny.deb", _with(other, CONTENT[::-1]), _with(page), _with(good), _with(last)]
     _fetch(wanted, *addresses)
     assert wanted.path.read_bytes() == CONTENT
-    assert [len(server.asked) for server in (lost, other, torn, good, last)] == [1, 1, 1, 1, 0]
+    assert [len(server.asked) for server in (lost, other, page, good, last)] == [1, 1, 1, 1, 0]
     assert list(wanted.path.parent.iterdir()) == [wanted.path]
 
 
+def test_an_answer_that_breaks_off_is_continued(serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    server = serve()
+    server.cut_bytes = 300_000
+    _fetch(wanted, _with(server))
+    assert wanted.path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.asked] == ["", f"bytes={2 * fetching._CHUNK_BYTES}-"]
+
+
+def test_what_was_begun_elsewhere_is_begun_again_where_it_does_not_fit(
+    serve: Callable[[], FileServer], wanted: Wanted
+) -> None:
+    server = serve()
+    (wanted.path.parent / ".tiny.deb.partial").write_bytes(b"login required")
+    _fetch(wanted, _with(server))
+    assert wanted.path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.asked] == ["bytes=14-", ""]
+
+
 def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    with pytest.raises(LevelfieldError, match=r"another file than the locked one \(127"):
-        _fetch(wanted, _with(serve(), CONTENT + b"more"))
+    server = serve()
+    with pytest.raises(LevelfieldError, match="another file than the locked one at 127"):
+        _fetch(wanted, _with(server, CONTENT + b"more"))
     assert list(wanted.path.parent.iterdir()) == []
 
 
@@ -58,25 +77,56 @@ def test_a_host_that_cannot_be_reached_is_not_asked_for_every_file(
     slow.delay_s = 2.0
     addresses = (_with(slow), _with(good))
     files = [msgspec.structs.replace(wanted, path=tmp_path / str(index), addresses=addresses) for index in range(40)]
-    fetching.fetch(files, fix=FIX, progress=silent, timeout_s=(0.7, 0.7))
+    fetching.fetch(files, lost=LOST, progress=silent, timeout_s=(0.7, 0.7))
     assert all(file.path.read_bytes() == CONTENT for file in files)
     assert len(slow.asked) <= 2 * fetching._THREADS
 
 
-def test_why_it_cannot_be_had_is_said(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    refusing = serve()
-    refusing.code = 403
+def _closed() -> str:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{listening.getsockname()[1]}/pool/tiny.deb"
-    for address, says in (
-        (_with(refusing), "status 403"),
-        (closed, "Connection refused"),
-        ("http://mirror.invalid/tiny.deb", r"\(mirror.invalid\)"),
+        return f"http://127.0.0.1:{listening.getsockname()[1]}/pool/tiny.deb"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "content", "reason", "fix"),
+    [
+        (200, "application/octet-stream", CONTENT[::-1], Reason.OTHER, "another mirror"),
+        (200, "text/html", CONTENT, Reason.PAGE, "Log in"),
+        (403, "text/plain", CONTENT, Reason.REFUSED, "later"),
+        (407, "text/plain", CONTENT, Reason.PROXY, "https_proxy"),
+        (410, "text/plain", CONTENT, Reason.GONE, LOST),
+        (503, "text/plain", CONTENT, Reason.REFUSED, "later"),
+    ],
+)
+def test_what_a_server_answers_is_told_apart(
+    code: int, kind: str, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
+) -> None:
+    server = serve()
+    server.code, server.kind = code, kind
+    with pytest.raises(LevelfieldError, match=f"tiny 1.0 cannot be fetched: {reason} at 127") as caught:
+        _fetch(wanted, _with(server, content))
+    assert fix in caught.value.fix
+
+
+def test_why_no_server_answers_is_told_apart(
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = serve()
+    slow.delay_s = 0.5
+    closed = _closed()
+    for address, reason, fix in (
+        ("http://mirror.invalid/tiny.deb", Reason.NAME, "name server"),
+        (closed, Reason.CLOSED, "run the command again"),
+        (_with(slow), Reason.SLOW, "run the command again"),
     ):
-        with pytest.raises(LevelfieldError, match=f"tiny 1.0 cannot be fetched: .*{says}") as caught:
-            _fetch(wanted, address)
-        assert caught.value.fix == FIX
+        with pytest.raises(LevelfieldError, match=str(reason)) as caught:
+            _fetch(wanted, address, timeout_s=0.2)
+        assert fix in caught.value.fix
+    monkeypatch.setenv("http_proxy", closed)
+    with pytest.raises(LevelfieldError, match=Reason.PROXY) as caught:
+        _fetch(wanted, "http://mirror.invalid/tiny.deb")
+    assert "http_proxy" in caught.value.fix
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")
@@ -93,8 +143,9 @@ def test_certificates_come_from_the_environment(
     context.load_cert_chain(own, key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     address = _with(server).replace("http:", "https:")
-    with pytest.raises(LevelfieldError, match="certificate verify failed"):
+    with pytest.raises(LevelfieldError, match=Reason.CERTIFICATE) as caught:
         _fetch(wanted, address)
+    assert "SSL_CERT_FILE" in caught.value.fix
     monkeypatch.setenv("SSL_CERT_FILE", str(own))
     _fetch(wanted, address)
     assert wanted.path.read_bytes() == CONTENT

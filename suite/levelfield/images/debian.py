@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 import tomllib
 from collections.abc import Iterator
 from email.parser import Parser
@@ -112,7 +113,11 @@ def text(lock: BaseLock) -> str:
 
 MIRRORS = "LEVELFIELD_DEBIAN_MIRRORS"
 """Environment variable: two addresses, of `debian` and of `debian-security`, which are asked before all others."""
+_APT = Path("/etc/apt")
 _SECURITY = "debian-security"
+_SUITES = {*BASES.values(), "stable", "oldstable", "testing", "unstable", "sid"}
+_LATER = (dt.timedelta(), dt.timedelta(days=1), dt.timedelta(days=7))
+"""After a lock was made: by which time the snapshots have what it names."""
 
 
 class _Public(msgspec.Struct, frozen=True, rename="kebab"):
@@ -135,7 +140,7 @@ def mirrors() -> dict[str, tuple[str, ...]]:
         )
     named = tuple(zip(own, chosen, strict=True)) if chosen else ()
     found: dict[str, dict[str, None]] = {archive: {} for archive in own}
-    for archive, address in (*named, *own.items()):
+    for archive, address in (*named, *_of_host(), *own.items()):
         found[archive][address] = None
     return {archive: tuple(each) for archive, each in found.items()}
 
@@ -145,15 +150,54 @@ def _public() -> _Public:
     return convert(tomllib.loads(content)["debian"], _Public)
 
 
-def addresses(package: Package) -> tuple[str, ...]:
+def _of_host() -> Iterator[tuple[str, str]]:
+    """Yield archive and address of the Debian archives that the machine's apt is configured with (sources.list(5))."""
+    for file in (_APT / "sources.list", *sorted((_APT / "sources.list.d").glob("*"))):
+        try:
+            text = file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        for address, suite, components in _of_stanzas(text) if file.suffix == ".sources" else _of_lines(text):
+            release, _, kind = re.sub("/updates$", "-security", suite).partition("-")
+            if release in _SUITES and "main" in components and address.startswith(("http://", "https://")):
+                yield _SECURITY if kind == "security" else "debian", address.rstrip("/")
+
+
+def _of_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    for line in text.splitlines():
+        words = re.sub(r"\[.*?\]|#.*", "", line).split()
+        if len(words) > 3 and words[0] == "deb":
+            yield words[1], words[2], words[3:]
+
+
+def _of_stanzas(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", plain):
+        fields = Parser().parsestr(stanza.strip())
+        if "deb" in fields.get("Types", "").split() and fields.get("Enabled", "yes").lower() not in {"no", "false"}:
+            for address in fields.get("URIs", "").split():
+                for suite in fields.get("Suites", "").split():
+                    yield address, suite, fields.get("Components", "").split()
+
+
+def addresses(lock: BaseLock, package: Package) -> tuple[str, ...]:
     """Return where a package may be, the best first."""
-    found = mirrors()
-    security = found["debian"] if package.archive == _SECURITY else ()  # the next point release takes the file over
+    snapshot = _public().snapshot
+    made = dt.datetime.fromtimestamp(lock.epoch, dt.UTC)
+    times = ((made + later).strftime("%Y%m%dT%H%M%SZ") for later in _LATER)
     return (
-        *(f"{address}/{package.path}" for address in found[package.archive]),
-        *(f"{address}/{package.path.replace('pool/updates/', 'pool/')}" for address in security),
-        *([f"{_public().snapshot}/file/{package.sha1}"] if package.sha1 else []),  # while it is being locked
+        *at_mirrors(package),
+        *([f"{snapshot}/file/{package.sha1}"] if package.sha1 else []),  # while it is being locked
+        *(f"{snapshot}/archive/{package.archive}/{time}/{package.path}" for time in times),
     )
+
+
+def at_mirrors(package: Package) -> Iterator[str]:
+    """Yield where mirrors have a package."""
+    found = mirrors()
+    yield from (f"{address}/{package.path}" for address in found[package.archive])
+    if package.archive == _SECURITY:  # the next point release takes the file over
+        yield from (f"{address}/{package.path.replace('pool/updates/', 'pool/')}" for address in found["debian"])
 
 
 def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Path, ...]:
@@ -174,16 +218,37 @@ def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Pa
                         path=folder / package.file,
                         sha256=package.sha256,
                         size_bytes=package.size_bytes,
-                        addresses=addresses(package),
+                        addresses=addresses(lock, package),
                     )
                     for package in absent
                 ),
-                fix="Check the network (http_proxy, https_proxy, SSL_CERT_FILE) and run the command again, or name "
-                f"mirrors in {MIRRORS}. Where the files are gone, run `nox -s lock` on a Debian machine for today's "
-                "versions, or use a ready base: `--base registry`.",
+                lost="Run `nox -s lock` on a Debian machine for today's versions, or use a ready base: "
+                "`--base registry`.",
                 progress=progress,
             )
     return tuple(check(folder / package.file, package.sha256) for package in lock.packages_of(base))
+
+
+def reachable(lock: BaseLock, package: Package, *, timeout_s: float = 2.0) -> dict[str, fetching.Reason | None]:
+    """Ask every host for a package, all at once, without fetching it; return why each would not give it, or None.
+
+    The answers are here after `timeout_s`.
+    """
+    first = {fetching.host(address): address for address in reversed(addresses(lock, package))}
+    found: dict[str, fetching.Reason | None] = {}
+
+    def ask(host: str, address: str) -> None:
+        with fetching.session() as opened:
+            found[host] = fetching.problem(opened, address, package.size_bytes, timeout_s)
+
+    # A name server may let one wait for longer than any time-out: such a thread is left behind.
+    threads = [threading.Thread(target=ask, args=each, daemon=True) for each in first.items()]
+    for thread in threads:
+        thread.start()
+    end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=timeout_s)
+    for thread in threads:
+        thread.join(max(0.0, (end - dt.datetime.now(dt.UTC)).total_seconds()))
+    return {host: found.get(host, fetching.Reason.SLOW) for host in reversed(first)}
 
 
 # ---- choosing packages, which takes a Debian machine's apt: `nox -s lock` --------------------------------------------
