@@ -10,7 +10,7 @@ import pytest
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.machine import doctor
 from levelfield.machine.doctor import examine
-from levelfield.machine.engine import described
+from levelfield.machine.engine import Address, described
 from levelfield.machine.findings import Needs
 from tests.conftest import mounted
 from tests.machine.folders import V2, write
@@ -111,3 +111,18 @@ def test_an_engine_that_has_it_says_so_itself(info: dict[str, Any], says: str) -
     (finding,) = doctor.toolkit_findings(described(Engine(**info)), HERE)
     assert finding.state == "ok"
     assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    ("error", "named_by", "installed", "says"),
+    [
+        (PermissionError(), "the default socket", True, "may not talk to it"),
+        (ConnectionRefusedError(), "the default socket", True, "has stopped"),
+        (FileNotFoundError(), "the context far", True, "which the context far names"),
+        (FileNotFoundError(), "the default socket", True, "installed, and not running"),
+        (FileNotFoundError(), "the default socket", False, "None is installed"),
+    ],
+)
+def test_why_no_engine_answers_is_told_apart(error: OSError, named_by: str, installed: bool, says: str) -> None:
+    there = Address("unix:///run/docker.sock", named_by)
+    assert says in doctor.no_engine(error, there, installed=installed).message

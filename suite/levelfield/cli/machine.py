@@ -60,7 +60,7 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
 
     console = terminals.console(stderr=as_json)
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
-    found = (*findings(needs), *of_plan.findings(), *_broken_plugins())
+    found = (*findings(needs), *of_plan.findings(images), *_broken_plugins())
     worst = 2 if any(finding.state == "bad" for finding in found) else 0
     for finding in found:
         console.print(

@@ -108,7 +108,7 @@ class DockerLauncher:
         """Make the folders that the worker writes into, and return what it sees in their place."""
         _make_folders(spec)
         if not self._asked:
-            if not sees_our_files(self._client, spec.image.tag, _user(), {LABEL: self._owner}):
+            if not sees(self._client, spec.image.tag):
                 self._volumes = Volumes(self._client, {LABEL: self._owner}, _user())
                 weakref.finalize(self, self._volumes.close)
             self._asked = True
@@ -238,6 +238,11 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
     if not spec.gpu:
         return variables
     return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache(CACHE if spec.cache else "")
+
+
+def sees(client: docker.DockerClient, image: str) -> bool:
+    """Return whether workers in containers of an image use our files (`launchers.volumes.sees_our_files`)."""
+    return sees_our_files(client, image, _user(), {LABEL: mark_of(os.getpid())})
 
 
 def connect() -> docker.DockerClient:

@@ -5,19 +5,26 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import docker
+from docker.errors import APIError
+
 from levelfield.errors import LevelfieldError
-from levelfield.images import build
+from levelfield.images import base, build, catalogue, debian
 from levelfield.images.base import Source
-from levelfield.launchers.docker import DockerLauncher, connect
+from levelfield.launchers.docker import DockerLauncher, connect, sees
 from levelfield.launchers.host import HostLauncher, VenvLauncher
 from levelfield.launchers.protocol import Launcher
 from levelfield.machine import engine
 from levelfield.machine.engine import ENGINE_ERRORS
-from levelfield.machine.findings import Finding, bad
+from levelfield.machine.findings import Finding, bad, ok, warn
 from levelfield.paths import allows_programs, cache_path
+from levelfield.record.bases import BaseLock, Package
+from levelfield.record.references import parse
 
 ARTIFACTS_BYTES = 2 << 30
 """Weights, inputs, references and model files of a default run, and its report."""
+_ANSWER_S = 5.0
+_LABEL = "levelfield.image"
 
 
 def folders(names: Iterable[str]) -> dict[Path, int]:
@@ -44,18 +51,75 @@ def _data_root() -> Path | None:
     return None
 
 
-def findings() -> Iterator[Finding]:
-    """Yield what prevents the cache from being used."""
+def findings(names: Iterable[str]) -> Iterator[Finding]:
+    """Yield whether what is missing can be fetched, and whether workers will see our files."""
     place = next(each for each in (cache_path(), *cache_path().absolute().parents) if each.exists())
     if not os.access(place, os.W_OK | os.X_OK):
         fix = "Set LEVELFIELD_CACHE to a folder that you can write to."
         yield bad("cache", f"{cache_path()} is needed, and {place} may not be written.", fix)
     try:
-        connect().close()
+        client = connect()
     except LevelfieldError:
-        if not allows_programs(cache_path()):
-            fix = "Mount it without noexec, or set LEVELFIELD_CACHE to a folder elsewhere."
-            yield bad("cache", f"{cache_path()} is on a disk that is mounted noexec, and environments lie there.", fix)
+        yield from _without_engine()
+        return
+    with contextlib.closing(client):
+        yield from _debian_packages(client, names)
+        if cache_path().is_dir():  # else the first launch tries it: to look makes no folder
+            yield from _files(client)
+
+
+def _without_engine() -> Iterator[Finding]:
+    if not allows_programs(cache_path()):
+        fix = "Mount it without noexec, or set LEVELFIELD_CACHE to a folder elsewhere."
+        yield bad("cache", f"{cache_path()} is on a disk that is mounted noexec, and environments lie there.", fix)
+
+
+def _debian_packages(client: docker.DockerClient, names: Iterable[str]) -> Iterator[Finding]:
+    """Check that a package that is missing can be had from somewhere."""
+    topic = "Debian packages"
+    making = [parse(name).name for name in build.estimate(names, "docker").making]
+    for name in sorted({base.name_for(image, catalogue.python_for(image)) for image in making}):
+        if base.exists(client, base.describe(name)):
+            continue
+        lock = debian.lock_of(name)
+        absent = debian.missing(lock, name)
+        if absent:
+            yield _fetchable(lock, absent[0])
+            return
+    yield ok(topic, "None has to be downloaded.")
+
+
+def _fetchable(lock: BaseLock, package: Package) -> Finding:
+    topic = "Debian packages"
+    answers = debian.reachable(lock, package, timeout_s=_ANSWER_S)
+    giving = next((host for host, problem in answers.items() if problem is None), None)
+    if giving is not None:
+        return ok(topic, f"They are missing, and {giving} has them.")
+    says = "; ".join(f"{host}: {problem}" for host, problem in answers.items())
+    fix = f"Check the network and its proxy, or name mirrors in {debian.MIRRORS}; or --base registry."
+    return bad(topic, f"They are missing, and {package.name} is not to be had ({says}).", fix)
+
+
+def _files(client: docker.DockerClient) -> Iterator[Finding]:
+    """Try with an image that is there whether workers of this engine use folders of this machine."""
+    topic = "files"
+    for image in client.api.images(filters={"label": _LABEL}):
+        if not image["RepoTags"]:
+            continue
+        try:
+            seen = sees(client, image["Id"])
+        except (APIError, LevelfieldError) as error:
+            fix = "See the engine's log; the first launch of a run would fail alike."
+            yield bad(topic, f"A container could not try whether the engine sees our files: {error}.", fix)
+            return
+        if seen:
+            yield ok(topic, "The engine's containers read, write and execute what lies in the cache folder.")
+        else:
+            fix = (
+                "Where copying takes too long, set LEVELFIELD_CACHE to a folder that they can read, write and execute."
+            )
+            yield warn(topic, "Containers cannot use the cache folder, so files are copied into volumes.", fix)
+        return
 
 
 def choose(name: str | None, *, base: Source) -> tuple[Launcher, str]:

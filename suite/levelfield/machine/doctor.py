@@ -83,6 +83,7 @@ def cpus(root: Path = ROOT) -> Finding:
     return ok(topic, f"{len(present)} ({as_text(present)}).")
 
 
+_START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
 _TIMEOUT_SECONDS = 8
 
 
@@ -98,7 +99,7 @@ def container_engine() -> tuple[list[Finding], Facts]:
     except LevelfieldError as error:
         return [bad(topic, error.message, error.fix)], {}
     except OSError as error:
-        return [no_engine(error, there)], {}
+        return [no_engine(error, there, installed=shutil.which("dockerd") is not None)], {}
     try:
         with contextlib.closing(connect(_TIMEOUT_SECONDS)) as client:
             facts = described(client)
@@ -111,19 +112,21 @@ def container_engine() -> tuple[list[Finding], Facts]:
     return [engine_found(facts, there)], facts
 
 
-def no_engine(error: OSError, there: Address) -> Finding:
+def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
     """Return why no engine answers."""
     topic, without = "container engine", "Without it the same locks run in virtual environments."
     if isinstance(error, PermissionError):
         message = f"One is running, but this user may not talk to it. {without}"
         return warn(topic, message, "Run `sudo usermod -aG docker $USER`, log out and in again; or run as root.")
-    message = f"None answers at {there.host} ({there.named_by}): {short(error)}. {without}"
-    return warn(
-        topic,
-        message,
-        "Start it (systemctl start docker, or `dockerd &` as root), install it (Debian: apt-get install docker.io "
-        "iptables), or name another: DOCKER_HOST, or `docker context use default`.",
-    )
+    if isinstance(error, ConnectionRefusedError):
+        return warn(topic, f"One was running and has stopped: its socket is there, nobody answers. {without}", _START)
+    if there.named_by != "the default socket":
+        message = f"None answers at {there.host}, which {there.named_by} names: {short(error)}. {without}"
+        return warn(topic, message, "Start it, or name another: `docker context use default`, or DOCKER_HOST.")
+    if installed:
+        return warn(topic, f"One is installed, and not running. {without}", _START)
+    message = f"None is installed (nothing at {there.host.removeprefix('unix://')}). {without}"
+    return warn(topic, message, "Install one: apt-get install docker.io iptables (Debian), then start it.")
 
 
 def engine_found(facts: Facts, there: Address) -> Finding:
