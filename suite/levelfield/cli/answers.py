@@ -20,7 +20,9 @@ from levelfield.compare.formats import json
 from levelfield.compare.trend import Trends
 from levelfield.compare.types import Comparison
 from levelfield.errors import LevelfieldError
+from levelfield.images.base import CheckedBase
 from levelfield.images.catalogue import lock_names, pythons, versions
+from levelfield.images.lock_check import Checked as CheckedLock
 from levelfield.images.published import Published
 from levelfield.machine.findings import Finding
 from levelfield.names import unknown
@@ -267,6 +269,17 @@ def _label(plugin: Plugin | None) -> str:
     return plugin.label if plugin is not None else ""
 
 
+class CheckedLocks(msgspec.Struct, frozen=True):
+    """What is outdated or withdrawn in locks."""
+
+    format: int
+    exit_code: int
+    """1: something is; 2: nothing is known to be, and the package index gave no answer; 0: nothing is."""
+    locks: tuple[CheckedLock, ...]
+    bases: tuple[CheckedBase, ...] = ()
+    """Locks of Debian packages; only where no image is named."""
+
+
 class Pushed(msgspec.Struct, frozen=True):
     """Where images are in a registry."""
 
@@ -284,6 +297,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "doctor": Examined,
         "explain": Profiles,
         "history": Trends,
+        "images lock": CheckedLocks,
         "images push": Pushed,
         "list": Listed,
         "report": Measured,

@@ -1,5 +1,7 @@
 """`levelfield images`: build them, lock what they hold, and move them to other machines."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +12,16 @@ from rich.markup import escape
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import BASE, GPU, JSON, VARIANT
+from levelfield.report.units import plural
 from levelfield.safety import terminals
 from levelfield.version import __version__
 
 if TYPE_CHECKING:
-    from levelfield.images.base import Source
+    from levelfield.images.base import CheckedBase, Source
+    from levelfield.images.lock_check import Checked, Outdated
 
+OUTDATED, NO_ANSWER = 1, 2
+"""Exit codes of `--check`: something is outdated or withdrawn; the package index gave no answer."""
 _NAMES = click.argument("images", nargs=-1, shell_complete=completion.images)
 
 
@@ -90,17 +96,34 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
 @click.option(
     "--find-links", metavar="PLACE", multiple=True, help="The same for a folder of wheels, or a page of links to some."
 )
-def lock(images: tuple[str, ...], *, indexes: tuple[str, ...], find_links: tuple[str, ...]) -> None:
+@click.option("--check", is_flag=True, help="Change nothing: list what is outdated or withdrawn in the locks.")
+@JSON
+def lock(
+    images: tuple[str, ...],
+    *,
+    indexes: tuple[str, ...],
+    find_links: tuple[str, ...],
+    check: bool,
+    as_json: bool,
+) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
     Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one, and
-    `torch@2.14.1-cuda` one of its CUDA build, to be measured on the CPU.
+    `torch@2.14.1-cuda` one of its CUDA build, to be measured on the CPU. With --check the exit code is 1 if something
+    is outdated or withdrawn, and 2 if the package index gave no answer.
     """
     from levelfield.images.locks import relock
     from levelfield.images.registries import Places
     from levelfield.report.progress import steps
 
-    relock(images, places=Places(indexes, find_links), progress=steps(terminals.console()))
+    if not check:
+        if as_json:
+            raise LevelfieldError("--json belongs to --check.", fix="Add --check, or leave it out.")
+        relock(images, places=Places(indexes, find_links), progress=steps(terminals.console()))
+        return
+    if indexes or find_links:
+        raise LevelfieldError("--check asks your own indexes.", fix="Leave out --index and --find-links.")
+    sys.exit(_check(images, as_json=as_json))
 
 
 @images_.command()
@@ -219,3 +242,73 @@ def clean(*, yes: bool) -> None:
         click.confirm("Delete them?", abort=True)
     delete()
     console.print("Deleted; reports are kept.", highlight=False)
+
+
+def _check(names: Sequence[str], *, as_json: bool) -> int:
+    """Check locks, and print what was found.
+
+    Raises LevelfieldError: as in `images.lock_check.check`.
+    """
+    from levelfield.images import base, lock_check
+    from levelfield.record.references import parse
+
+    progress = terminals.console(stderr=True)
+
+    def say(text: str) -> None:
+        terminals.say(progress, text, "dim")
+
+    found = lock_check.check((parse(name) for name in names), progress=say)
+    bases = () if names else base.check(progress=say)
+    code = _exit_code(found)
+    console = terminals.console(stderr=as_json)
+    _show(found, console)
+    for checked in bases:
+        _show_base(checked, console)
+    if as_json:
+        from levelfield.cli.answers import CheckedLocks, print_json
+
+        print_json(CheckedLocks(1, code, found, bases))
+    return code
+
+
+def _exit_code(found: "Sequence[Checked]") -> int:
+    if any(each.outdated or each.withdrawn for each in found):
+        return OUTDATED
+    return NO_ANSWER if any(each.problem for each in found) else 0
+
+
+def _show(found: "Sequence[Checked]", console: Console) -> None:
+    for each in found:
+        lines = [(_problem(each.problem), "yellow")] if each.problem else []
+        lines += [(f"{one.name} {one.locked}: {one.reason}", "red") for one in each.withdrawn]
+        lines += [(_outdated(one), "") for one in each.outdated or ()]
+        if lines:
+            terminals.say(console, f"{each.image} {each.lock}, Python {each.python}", "bold")
+        for text, style in lines:
+            terminals.say(console, f"  {text}", style or None)
+    outdated = sum(len(each.outdated or ()) for each in found)
+    withdrawn = sum(len(each.withdrawn) for each in found)
+    terminals.say(console, f"{len(found)} locks: {outdated} outdated distributions, {withdrawn} withdrawn.")
+
+
+def _show_base(base: "CheckedBase", console: Console) -> None:
+    terminals.say(
+        console, f"Debian {base.release} {base.architecture}, locked {plural(base.age_days, 'day')} ago", "bold"
+    )
+    for names, said in (
+        (base.archived, "no longer at mirrors, and fetched from Debian's archive of all files"),
+        (base.unknown, "not known, since a mirror does not answer"),
+    ):
+        if names:
+            terminals.say(console, f"  {plural(len(names), 'package')} {said}: {', '.join(names)}", "yellow")
+    if not (base.archived or base.unknown):
+        terminals.say(console, "  all packages are at mirrors")
+
+
+def _problem(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _outdated(one: "Outdated") -> str:
+    where = f" (images/{one.pinned_in} asks for {one.locked})" if one.pinned_in else ""
+    return f"{one.name} {one.locked} → {one.newest}{where}"

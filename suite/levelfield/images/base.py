@@ -1,21 +1,24 @@
 """The base of an image: made here from locked Debian packages, or pulled by digest from a registry."""
 
+import datetime as dt
 import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import docker
 import msgspec
+import requests
 from docker.errors import APIError, ImageNotFound
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, debian, engine, loading, unpacking
+from levelfield.images import catalogue, debian, engine, fetching, loading, unpacking
 from levelfield.images.layer import Layer
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, file_lock, images_root, temporary_folder
-from levelfield.record.bases import BaseLock
+from levelfield.record.bases import BaseLock, Package
 from levelfield.record.schema import Image
 
 Source: TypeAlias = str
@@ -194,3 +197,58 @@ def _pull(client: docker.DockerClient, base: Base, progress: Progress) -> None:
             f"The base {base.reference} cannot be pulled: {error.explanation or error}",
             fix="Check that the engine reaches its registry, or let the base be made here: `--base debian`.",
         ) from error
+
+
+_THREADS = 8
+_TIMEOUT_S = 10.0
+_LOST = {fetching.Reason.GONE, fetching.Reason.OTHER, fetching.Reason.PAGE}
+
+
+class CheckedBase(msgspec.Struct, frozen=True):
+    """What was found of the lock of a release's bases."""
+
+    release: str
+    architecture: str
+    age_days: int
+    archived: tuple[str, ...]
+    """Packages with versions that no mirror has any more: Debian's archive of all files keeps them."""
+    unknown: tuple[str, ...]
+    """Those of which no mirror said whether it has them."""
+
+
+def check(*, progress: Progress = silent) -> tuple[CheckedBase, ...]:
+    """Ask mirrors for every package of every base; nothing is fetched."""
+    return tuple(_checked(debian.read_lock(release), progress) for release in dict.fromkeys(debian.BASES.values()))
+
+
+def _checked(lock: BaseLock, progress: Progress) -> CheckedBase:
+    progress(f"asking mirrors for the {len(lock.packages)} packages of Debian {lock.release}")
+    with fetching.session() as session, ThreadPoolExecutor(_THREADS) as threads:
+        given_up: set[str] = set()
+        found = tuple(
+            zip(
+                lock.packages, threads.map(lambda package: _has(package, session, given_up), lock.packages), strict=True
+            )
+        )
+    return CheckedBase(
+        release=lock.release,
+        architecture=lock.architecture,
+        age_days=(dt.datetime.now(dt.UTC) - dt.datetime.fromtimestamp(lock.epoch, dt.UTC)).days,
+        archived=tuple(package.title for package, has in found if has is False),
+        unknown=tuple(package.title for package, has in found if has is None),
+    )
+
+
+def _has(package: Package, session: requests.Session, given_up: set[str]) -> bool | None:
+    """Return whether a mirror has a package; None: some do not say. Hosts that do not answer are given up."""
+    known: bool | None = False
+    for address in debian.at_mirrors(package):
+        if (host := fetching.host(address)) not in given_up:
+            problem = fetching.problem(session, address, package.size_bytes, _TIMEOUT_S)
+            if problem is None:
+                return True
+            if problem in _LOST:
+                continue
+            given_up.add(host)
+        known = None
+    return known

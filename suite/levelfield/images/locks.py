@@ -199,6 +199,11 @@ def _of_workers(image: catalogue.Image, variant: str, folder: Path) -> list[Path
     return [file]
 
 
+def resolver_arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
+    """Return uv's arguments: which Python on which machine, and where to look."""
+    return _arguments(found, python, _serving(variant, source))
+
+
 def _arguments(
     found: registries.Settings, python: str, serving: Iterable[registries.Index], version: str = ""
 ) -> list[str]:

@@ -5,6 +5,7 @@ lock and the rest from another, to find which one makes a difference.
 """
 
 import hashlib
+import subprocess
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -80,13 +81,18 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
 
     Returns empty on success; otherwise the program's complaint, without addresses.
     """
-    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments]
-    result = registries.run(
+    result = run_uv(sources, output, ["--quiet", *arguments])
+    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
+    return registries.run(
         [*command, "--output-file", str(output), *map(str, sources)],
         environment=registries.settings().environment,
         folder=sources[0].parent,
     )
-    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
 
 
 def _with_cuda(image_name: str, variant: str) -> list[str]:
