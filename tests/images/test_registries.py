@@ -1,14 +1,8 @@
 """What engines and registries say, as they said it, and what to do about it."""
 
 import itertools
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 from levelfield.images import registries
-from tests.commands import eventually
-from tests.launchers.scripts import gone
 
 LISTING = """\
 :env:.find-links='/wheels'
@@ -43,15 +37,3 @@ def test_the_real_pip_can_be_asked() -> None:
 def test_addresses_do_not_reach_people() -> None:
     text = registries.without_addresses("Looking in https://user:secret@mirror/simple, giving up")
     assert text == "Looking in (an index) giving up"
-
-
-def test_a_program_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; from levelfield.images import registries\n"
-        f"registries.run([sys.executable, '-c', 'import os, time; from pathlib import Path;"
-        f' Path("{tmp_path}/pid").write_text(str(os.getpid())); time.sleep(1000)\'])'
-    )
-    with subprocess.Popen([sys.executable, "-c", script]) as process:
-        assert eventually(lambda: (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text() != "")
-        process.send_signal(signal.SIGKILL)
-    assert eventually(lambda: gone(int((tmp_path / "pid").read_text())))

@@ -1,5 +1,4 @@
 import hashlib
-import os
 import zipfile
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.images import wheels
 from levelfield.images.catalogue import Lock, Pin
-from tests.conftest import mounted
+from levelfield.images.registries import Places
 
 FILE = "tiny-1.0-py3-none-any.whl"
 
@@ -90,18 +89,28 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
     lock = _lock(_make_wheel(index), version="2.0", file="tiny-2.0-py3-none-any.whl")
     monkeypatch.setenv("PIP_FIND_LINKS", f"{index.as_uri()} http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*(refused|No matching)") as caught:
+    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*index cannot be reached") as caught:
         wheels.fetch(lock)
     assert "secret" not in str(caught.value)
     assert "://" not in str(caught.value)
 
 
-def test_a_disk_that_is_full_is_not_called_another_file(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_public_index_is_asked_only_for_what_nobody_else_has(
+    index: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = _lock(_make_wheel(index, "X = '" + os.urandom(300_000).hex() + "'\n"))
-    with mounted(tmp_path / "disk", "512k") as disk:
-        monkeypatch.setenv("LEVELFIELD_CACHE", str(disk))
-        with pytest.raises(LevelfieldError, match="The disk is full") as caught:
-            wheels.fetch(lock)
-    assert "levelfield images clean" in caught.value.fix
+    asked: list[Places] = []
+    real = wheels._fetch_pins
+
+    def watched(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
+        asked.append(places)
+        return real(pins, folder, places, python)
+
+    monkeypatch.setattr(wheels, "_fetch_pins", watched)
+    wheels.fetch(_lock(_make_wheel(index)))
+    assert asked == [Places()]
+    elsewhere = _make_wheel(tmp_path / "elsewhere")
+    renamed = elsewhere.rename(elsewhere.with_name("tiny-1.0+cpu-py3-none-any.whl"))
+    with pytest.raises(LevelfieldError):
+        wheels.fetch(_lock(renamed, version="1.0+cpu", file=renamed.name))
+    assert asked[1] == Places()
+    assert len(asked[2].indexes) == 1

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, registries, wheels, worker_code
+from levelfield.images import catalogue, programs, registries, wheels, worker_code
 from levelfield.images.wheels import Progress, silent
-from levelfield.paths import cache_folder, disk_space, file_lock, full, temporary_folder
+from levelfield.paths import cache_folder, disk_space, file_lock, temporary_folder
 from levelfield.record.schema import Image
 
 _MARKER = "levelfield.lock"
@@ -126,13 +126,14 @@ def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, f
         install += ["--no-index", "--find-links", str(links), "--no-deps", "--require-hashes", "--only-binary", ":all:"]
         install += ["--compile-bytecode", "--link-mode", "copy", "--requirement", str(lock.path)]
         for command in (["venv", "--quiet", "--python", str(interpreter), str(folder)], install):
-            result = registries.run([*uv, *command], environment=environment)
+            result = programs.run([*uv, *command], environment=environment)
             if result.returncode:
-                error = full(folder) if registries.is_full(result.stderr) else None  # before its space is freed
+                known = programs.reason(result.stderr, folder)  # before its space is freed
                 shutil.rmtree(folder, ignore_errors=True)
-                raise error or LevelfieldError(
-                    f"The virtual environment of {lock.label} could not be made: {result.stderr.strip()[-500:]}",
-                    fix="Run the command again; what was fetched is kept.",
+                raise LevelfieldError(
+                    f"The virtual environment of {lock.label} could not be made: "
+                    + (f"{known.sentence}." if known else result.stderr.strip()[-500:]),
+                    fix=known.fix if known else "Run the command again; what was fetched is kept.",
                 )
     shutil.copyfile(lock.path, folder / f".{_MARKER}")
     (folder / f".{_MARKER}").rename(folder / _MARKER)

@@ -1,18 +1,12 @@
-"""Where wheels come from: the user's own pip settings, and the public indexes that `images/indexes.toml` names.
-
-And the programs that fetch and resolve them: they end with this process, and their complaints are read.
-"""
+"""Where wheels come from: the user's own pip settings, and the public indexes that `images/indexes.toml` names."""
 
 import ast
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -169,29 +163,3 @@ def without_addresses(text: str) -> str:
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     return without_addresses(lines[-1]) if lines else "it said nothing"
-
-
-def run(
-    command: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run a program and return its output; the kernel kills it if this process is killed.
-
-    `environment`: of the program; None: that of this process.
-    """
-    # A function that Python calls after a fork may hang beside threads, so another program asks the kernel (prctl(2)).
-    setpriv = shutil.which("setpriv")
-    bound = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv is not None else []
-    return subprocess.run(
-        [*bound, *command],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **(environment or {})},
-        cwd=folder,
-    )
-
-
-def is_full(complaint: str) -> bool:
-    """Return whether pip or uv complains that a disk is full."""
-    return re.search(r"No space left|Errno 28|os error 28|Disk quota|Errno 122", complaint) is not None

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, registries, wheels
+from levelfield.images import catalogue, programs, registries, wheels
 from levelfield.images.catalogue import Lock
 from levelfield.paths import temporary_folder
 from levelfield.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
@@ -88,7 +88,7 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
 def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
     command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
-    return registries.run(
+    return programs.run(
         [*command, "--output-file", str(output), *map(str, sources)],
         environment=registries.settings().environment,
         folder=sources[0].parent,

@@ -9,19 +9,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-from levelfield.errors import LevelfieldError, one_line
-from levelfield.images import registries
+from levelfield.errors import LevelfieldError
+from levelfield.images import programs, registries
 from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
-from levelfield.paths import cache_folder, cache_path, disk_space, full, temporary_folder
+from levelfield.paths import cache_folder, cache_path, disk_space, temporary_folder
 from levelfield.safety import untrusted
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with one short line whenever a step begins."""
-
-
-_UNREACHED = "Could not fetch URL"
-"""What pip's log says of an index that did not answer."""
 
 
 def silent(step: str) -> None:
@@ -86,7 +82,7 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
             problem = _fetch_pins(group, folder, places, python)
             extra = Places(tuple(index.url for index in registries.indexes(variant)))
             # Where the user's own index gave no answer, its reason is the one to be told.
-            elsewhere = extra.indexes and places == registries.NOWHERE_ELSE and _UNREACHED not in problem
+            elsewhere = extra.indexes and places == registries.NOWHERE_ELSE and not programs.reason(problem, folder)
             if elsewhere and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
@@ -105,11 +101,11 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)  # the system's may be full, or small
     log = temporary / "log"  # why an index gave nothing stands there alone
-    result = registries.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
+    result = programs.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
     if not result.returncode:
         return ""
     logged = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    reasons = [line for line in logged.splitlines() if _UNREACHED in line]
+    reasons = [line for line in logged.splitlines() if "Could not fetch URL" in line]
     return "\n".join([result.stderr, *reasons]).strip() or "it said nothing"
 
 
@@ -132,13 +128,19 @@ def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
             f"The index serves another file as {file}: expected sha256 {expected}, found {found}.",
             fix="Nothing was built. Ask whoever runs your package index, or re-resolve with `nox -s lock`.",
         )
-    if registries.is_full(problem):
-        return full(folder)
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
-    errors = [line.removeprefix("ERROR: ") for line in words.splitlines() if line.startswith("ERROR")]
-    said = [*re.findall(r"\(Caused by (.+)\)", words), *errors, *words.splitlines()[-1:]]
+    if known := programs.reason(problem, folder):
+        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=known.fix)
+    if lost := re.search(r"No matching distribution found for (\S+)", words):
+        return LevelfieldError(
+            f"The package index has no wheel of {lost[1]} for this machine, which is locked.",
+            fix="Name an index that still has it (PIP_EXTRA_INDEX_URL), or take a newer version: "
+            "levelfield images lock.",
+        )
+    errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
+    reason = errors[0].removeprefix("ERROR: ").strip() if errors else "it said nothing"
     return LevelfieldError(
-        f"pip could not fetch the locked wheels ({names}): {one_line(said[0], 300)}",
+        f"pip could not fetch the locked wheels ({names}): {reason}",
         fix="Check that `pip download` works here: index, proxy and certificates come from pip's own configuration.",
     )
 

@@ -1,0 +1,137 @@
+"""What stops pip, each cause for real, and what is said of it."""
+
+import contextlib
+import http.server
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from levelfield.errors import LevelfieldError
+from levelfield.images import wheels
+from tests.commands import eventually
+from tests.conftest import mounted
+from tests.images.test_wheels import _lock, _make_wheel
+from tests.launchers.scripts import gone
+
+
+class _Refusing(http.server.BaseHTTPRequestHandler):
+    """An index and a proxy that refuse."""
+
+    def do_GET(self) -> None:
+        self.send_error(403)
+
+    def do_CONNECT(self) -> None:
+        self.send_error(407)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def serving(context: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Yield the port of a server that refuses."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[int]:
+    """Yield the port of a server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def self_signed(tmp_path: Path) -> ssl.SSLContext:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    done = subprocess.run([*command, "-keyout", key, "-out", certificate], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("openssl makes no certificate here.")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.upper().startswith("PIP_") or name.upper().endswith("_PROXY"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("cause", ["refused", "time-out", "name", "access", "proxy", "certificate"])
+def test_what_keeps_pip_from_its_index_is_told_apart(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, self_signed: ssl.SSLContext, cause: str
+) -> None:
+    lock = _lock(_make_wheel(tmp_path / "wheel"))
+    with serving() as refusing, serving(self_signed) as untrusted, silent() as mute:
+        settings, says, fix = {
+            "refused": ({"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}, "cannot be reached", "index-url"),
+            "time-out": (
+                {"PIP_INDEX_URL": f"http://127.0.0.1:{mute}/simple", "PIP_DEFAULT_TIMEOUT": "1"},
+                "did not answer in time",
+                "PIP_DEFAULT_TIMEOUT",
+            ),
+            "name": ({"PIP_INDEX_URL": "http://nowhere.invalid/simple"}, "name of the package index", "DNS"),
+            "access": ({"PIP_INDEX_URL": f"http://127.0.0.1:{refusing}/simple"}, "refuses access", "password"),
+            "proxy": (
+                {"PIP_INDEX_URL": "https://index.invalid/simple", "HTTPS_PROXY": f"http://127.0.0.1:{refusing}"},
+                "the proxy refuses",
+                "HTTPS_PROXY",
+            ),
+            "certificate": ({"PIP_INDEX_URL": f"https://127.0.0.1:{untrusted}/simple"}, "not trusted", "PIP_CERT"),
+        }[cause]
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(LevelfieldError) as caught:
+            wheels.fetch(lock)
+    assert says in caught.value.message
+    assert fix in caught.value.fix
+    assert "127.0.0.1" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("options", "says"), [("512k", "the disk is full"), ("8m,nr_inodes=11", "the disk has no inode left")]
+)
+def test_a_disk_that_is_full_is_not_called_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, says: str
+) -> None:
+    wheel = _make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n")
+    lock = _lock(wheel)
+    with mounted(tmp_path / "disk", options) as disk:
+        monkeypatch.setenv("LEVELFIELD_CACHE", str(disk))
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+        with pytest.raises(LevelfieldError) as caught:
+            wheels.fetch(lock)
+    assert says in caught.value.message.lower()
+    assert "levelfield images clean" in caught.value.fix
+
+
+def test_a_program_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from levelfield.images import programs\n"
+        f"programs.run([sys.executable, '-c', 'import os, time; from pathlib import Path;"
+        f' Path("{tmp_path}/pid").write_text(str(os.getpid())); time.sleep(1000)\'])'
+    )
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        assert eventually(lambda: (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text() != "")
+        process.send_signal(signal.SIGKILL)
+    assert eventually(lambda: gone(int((tmp_path / "pid").read_text())))
