@@ -139,55 +139,6 @@ def test_gitlabs_jobs_call_the_recipes(job: str, command: str, tmp_path: Path) -
         assert found[job]["allow_failure"] == {"exit_codes": 3}
 
 
-@pytest.fixture
-def older(tmp_path: Path) -> Path:
-    """A checkout whose openvino stands at an older release, and a `tool` whose `ab` only writes down its words."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    for name in ("images", "suite"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
-    folder = tmp_path / "images" / "openvino"
-    (folder / "cpu@2026.4.0.lock").rename(folder / "cpu.lock")
-    for path in folder.glob("cpu@*.lock"):
-        path.unlink()
-    requirements = folder / "requirements.in"
-    requirements.write_text(re.sub("==.*", "==2026.4.0", requirements.read_text(encoding="utf-8")), encoding="utf-8")
-    tool = tmp_path / "tool"
-    tool.write_text(
-        '#!/bin/sh\n[ "$1" = ab ] && { echo "$@" >said; exit 3; }\n'
-        f'exec env PYTHONPATH={tmp_path} {sys.executable} -m levelfield.cli "$@"\n',
-        encoding="utf-8",
-    )
-    tool.chmod(0o755)
-    return tmp_path
-
-
-@pytest.mark.extended
-def test_an_image_is_locked_again_and_compared_with_what_it_was(older: Path) -> None:
-    folder = older / "images" / "openvino"
-    before = (folder / "cpu.lock").read_bytes()
-    done = recipe("relock.sh", "openvino", "--models", "mlp", folder=older, LEVELFIELD="./tool")
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "openvino 2026.4.0 -> " in done.stdout
-    assert (folder / "cpu@before.lock").read_bytes() == before
-    assert "\nopenvino==2026.4.0" not in (folder / "requirements.in").read_text(encoding="utf-8")
-    assert b"\nopenvino==2026.4.0 " not in (folder / "cpu.lock").read_bytes()
-    assert (older / "said").read_text(encoding="utf-8").startswith("ab openvino@before openvino --models mlp --reports")
-    # Once more: nothing is newer, and nothing is compared.
-    (older / "said").unlink()
-    (folder / "cpu@before.lock").unlink()
-    kept = (folder / "cpu.lock").read_bytes()
-    done = recipe("relock.sh", "openvino", folder=older, LEVELFIELD="./tool")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing newer for openvino" in done.stdout
-    assert ((folder / "cpu.lock").read_bytes(), (older / "said").exists()) == (kept, False)
-
-
-def test_only_an_image_with_a_lock_is_locked_again(tmp_path: Path) -> None:
-    done = recipe("relock.sh", "openvino", folder=tmp_path)
-    assert done.returncode == 2
-    assert "in a checkout" in done.stderr
-
-
 def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
     """Write six nights, of which the last may be slower, and a baseline of the first three.
 

@@ -37,7 +37,7 @@ def _answer(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> dict[st
     command = commands.call(*words, "--json", folder=folder)
     assert command.code in codes, command.err + command.out
     found: dict[str, Any] = json.loads(command.out)
-    jsonschema.validate(found, answers.schema_of("images lock" if words[0] == "images" else words[0]))
+    jsonschema.validate(found, answers.schema_of(words[0]))
     return found
 
 
@@ -56,7 +56,7 @@ def test_a_record_follows_its_schema(place: Path) -> None:
     jsonschema.validate(json.loads((place / "reports" / "old" / files.NAME).read_bytes()), schema)
 
 
-@pytest.mark.parametrize("words", [("bench",), ("images", "lock")])
+@pytest.mark.parametrize("words", [("bench",), ("images", "push")])
 def test_schemas_are_printed(place: Path, words: tuple[str, ...]) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(commands.call("schema", *words, folder=place).out))
     commands.one_clear_sentence(commands.call("schema", "bundle", folder=place), "called 'bundle'")
@@ -80,13 +80,6 @@ def test_a_doctor_says_what_it_found_and_ends_with_its_code(place: Path) -> None
     assert found["exit_code"] == command.code
     assert all(each["message"] in "".join(command.err.split("\n")) for each in found["findings"][:1])
     assert all(each["fix"] for each in found["findings"] if each["state"] != "ok")
-
-
-def test_a_checked_lock_follows_its_schema(place: Path) -> None:
-    found = _answer(place, "images", "lock", "--check", "onnxruntime@1.30.0")
-    assert [(each["image"], each["lock"], each["outdated"]) for each in found["locks"]] == [
-        ("onnxruntime", "cpu@1.30.0", None)
-    ]
 
 
 def test_a_report_has_the_rows_of_its_table(place: Path) -> None:

@@ -6,7 +6,7 @@ import docker
 import pytest
 
 from levelfield.images import engine as engines
-from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
+from levelfield.images.catalogue import AARCH64, ARCHITECTURE_VARIABLE, X86_64
 from tests.commands import one_clear_sentence, run
 
 pytestmark = pytest.mark.docker
@@ -17,7 +17,7 @@ def other(engine: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> str:
     """Ask for images of the kind of processor that the engine does not run on."""
     machine = str(engine.info()["Architecture"])
     wanted = X86_64 if machine in {AARCH64.name, AARCH64.debian} else AARCH64
-    monkeypatch.setenv(VARIABLE, wanted.name)
+    monkeypatch.setenv(ARCHITECTURE_VARIABLE, wanted.name)
     assert engines.emulates(engine) == f"{wanted.name} on {machine}"
     return wanted.name
 

@@ -84,7 +84,7 @@ def compare(
     from levelfield.compare.formats import terminal
     from levelfield.compare.rows import Selection
     from levelfield.compare.types import Gate
-    from levelfield.compatibility import table
+    from levelfield.compatibility import gate as cuda
 
     if as_json and format_ is not None:
         raise click.UsageError("--json is --format json: leave one of them out.")
@@ -112,7 +112,7 @@ def compare(
         gate=gate,
         selection=Selection(only=only, metrics=metric),
         labels=(label, ""),
-        table=table.read(),
+        table=cuda.read(),
     )
     write(found, targets)
     if format_ in (None, "terminal") or targets:

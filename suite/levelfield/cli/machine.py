@@ -68,7 +68,6 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
         )
         if finding.fix and finding.state != "ok":
             console.print(f"     → {escape(finding.fix)}", highlight=False)
-    _show_cuda(console)
     measured = _measured(seconds, launcher, base, console) if measure and not worst else None
     if as_json:
         from levelfield.cli.answers import Examined, print_json
@@ -98,19 +97,6 @@ def _broken_plugins() -> "list[Finding]":
 
     fix = "Uninstall that distribution, or install a version that works."
     return [Finding("plug-in", "warn", printable(sentence), fix) for sentence in broken()]
-
-
-def _show_cuda(console: Console) -> None:
-    """Print which CUDA releases this machine's driver and GPUs can run; nothing where there is no driver."""
-    from levelfield.compatibility import libraries, table
-    from levelfield.images.build import cuda_variants
-    from levelfield.images.catalogue import images
-    from levelfield.machine.cuda import nvidia
-
-    here = nvidia()
-    if here.driver is not None:
-        console.print()
-        console.print(libraries.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
 
 
 @click.command(name="list")

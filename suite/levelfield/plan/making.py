@@ -9,8 +9,8 @@ from levelfield import scenarios as registered
 from levelfield.backends import registry
 from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.machine import control_groups, cuda, topology
-from levelfield.machine.gpu import index_of
+from levelfield.machine import control_groups, topology
+from levelfield.machine.gpu import index_of, nvidia
 from levelfield.machine.topology import Topology
 from levelfield.plan import arms as arm_names
 from levelfield.plan import batches, cpu_pinning, decoding, names, precision, processes
@@ -174,7 +174,7 @@ def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, 
     request = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
         return on_cpu(arms, request)
-    return place(arms, request, here or cuda.nvidia())
+    return place(arms, request, here or nvidia())
 
 
 def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
