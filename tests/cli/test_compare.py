@@ -27,13 +27,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MANY = [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")]
 
 
-def test_one_run_a_side(place: Path) -> None:
-    command = commands.call("compare", "old-0", "reports/new-0/run.json", folder=place)
-    assert command.code == 3, command.err
-    assert command.out.startswith("Whether anything got slower cannot be decided from one run a side")
-    assert "1.250" in command.out
-
-
 def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
@@ -110,11 +103,3 @@ def test_what_cannot_be_understood(place: Path, words: list[str], says: str) -> 
     assert command.code == 2
     assert says in " ".join(command.err.split())
     assert "Traceback" not in command.err
-
-
-def test_a_run_without_its_record_yet(place: Path) -> None:
-    (place / "reports" / "cut").mkdir()
-    (place / "reports" / "cut" / "journal.jsonl").write_text("{}\n", encoding="utf-8")
-    one_clear_sentence(
-        commands.call("compare", "old-0", "cut", folder=place), "was cut off before its record", "--resume"
-    )

@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from levelfield.cli.main import cli
-from levelfield.images import base, catalogue, lock_check
-from levelfield.images.base import CheckedBase
+from levelfield.images import base, lock_check
 from levelfield.images.lock_check import Checked, Outdated, Withdrawn
 from tests.commands import Called, call, one_clear_sentence
 from tests.images.bundles import bundle, entry, manifest
@@ -70,12 +69,6 @@ def test_an_image_that_is_not_there_is_found_before_anything_is_fetched(tmp_path
     assert not (tmp_path / "out.tar").exists()
 
 
-def test_a_bundle_is_no_folder(tmp_path: Path) -> None:
-    command = call("images", "bundle", tmp_path, "canary", folder=tmp_path)
-    assert command.code == 2
-    assert "is a directory" in command.err
-
-
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 
 
@@ -111,30 +104,6 @@ def test_what_is_found_decides_the_exit_code(
     (lock,) = json.loads(result.stdout)["locks"]
     assert lock["image"] == "jax"
     assert [each["newest"] for each in lock["outdated"] or ()] == [each.newest for each in checked.outdated or ()]
-
-
-def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = CheckedBase("bookworm", "amd64", 31, ("libssl3 3.0.15-1",), ())
-    monkeypatch.setattr(lock_check, "check", lambda *_, **__: ())
-    monkeypatch.setattr(base, "check", lambda **_: (old,))
-    result = CliRunner().invoke(cli, ["images", "lock", "--check"])
-    assert result.exit_code == 0
-    said = " ".join(result.output.split())
-    assert "Debian bookworm amd64, locked 31 days ago" in said
-    assert "1 package no longer at mirrors, and fetched from Debian's archive of all files: libssl3 3.0.15-1" in said
-    result = CliRunner().invoke(cli, ["images", "lock", "--check", "--json"])
-    assert json.loads(result.stdout)["bases"][0]["archived"] == ["libssl3 3.0.15-1"]
-    assert CliRunner().invoke(cli, ["images", "lock", "--check", "canary"]).output.count("Debian") == 0
-
-
-def test_the_command_changes_nothing(tmp_path: Path) -> None:
-    before = catalogue.lock("canary")
-    command = call("images", "lock", "canary", "--check", "--json", folder=tmp_path)
-    (lock,) = json.loads(command.out)["locks"]
-    assert command.code == (1 if lock["outdated"] else 0), command.err
-    assert (lock["lock"], lock["problem"]) == ("cpu", "")
-    assert catalogue.lock("canary") == before
-    assert "asking for newer versions" in command.err
 
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:

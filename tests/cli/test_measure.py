@@ -6,10 +6,8 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
-import click
 import docker
 import pytest
 from click.testing import CliRunner, Result
@@ -18,9 +16,7 @@ from levelfield.cli.measure import ab, bench
 from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
-from levelfield.images.build import recipe
-from levelfield.options import OPTIONS
-from levelfield.plan import Plan, Selection
+from levelfield.plan import Plan
 from levelfield.record import files
 from levelfield.run import ab as steps
 from levelfield.run import bench as bench_steps
@@ -29,19 +25,6 @@ from levelfield.statistics.student import FIRST_LOOK
 from tests.commands import call, one_clear_sentence, run
 from tests.compare import pairs
 from tests.engines import none_left
-
-
-@pytest.mark.parametrize(
-    ("command", "others"),
-    [
-        (bench, {"inputs", "data", "loadgen", "as_json"}),
-        (ab, {"inputs", "a", "b", "max_slowdown", "bisect", "why", "output", "as_json"}),
-    ],
-)
-def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
-    named = {parameter.name for parameter in command.params if parameter.name is not None}
-    fields = {*Options.__struct_fields__, *Selection.__struct_fields__}
-    assert named - fields == others
 
 
 def test_what_is_typed_arrives() -> None:
@@ -62,11 +45,6 @@ def test_what_is_typed_arrives() -> None:
     assert made.command[0] == "levelfield"
 
 
-def test_an_option_about_a_file_takes_a_file() -> None:
-    with pytest.raises(LevelfieldError, match="--input is about an ONNX file of your own"):
-        options_of(bench.make_context("bench", ["--input", "sequence=128"]).params)
-
-
 @pytest.mark.parametrize(
     ("values", "own"),
     [
@@ -85,17 +63,6 @@ def test_a_users_own_is_recognised(values: tuple[str, ...], own: Own) -> None:
 def test_a_run_measures_one_kind_of_what_is_the_users_own(values: tuple[str, ...]) -> None:
     with pytest.raises(LevelfieldError, match=f"--model {values[0]} and --model .* exclude each other"):
         own_of(values)
-
-
-def test_words_and_values_are_each_others_inverse() -> None:
-    words = [
-        "--models", "mlp,bert", "--input", "n=12", "--input", "x=x.npy", "--cpus", "0-1,8", "--budget", "90s",
-        "--margin", "3%", "--loadgen", "latency=50ms,test=600s", "--price", "1.2EUR/h", "--strict", "--gpu", "1",
-    ]  # fmt: skip
-    params = bench.make_context("bench", words).params
-    named = {word for word in words if word.startswith("--")}
-    again = [word for name in named for word in OPTIONS[name].words(params[OPTIONS[name].name])]
-    assert sorted(again) == sorted(words)
 
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
@@ -231,12 +198,6 @@ def test_mistakes_end_in_one_sentence(tmp_path: Path, words: list[str], says: li
     one_clear_sentence(run("explain", *words, folder=tmp_path, environment=NO_ENGINE), *says)
 
 
-def test_two_formats_do_not_share_the_terminal(tmp_path: Path) -> None:
-    command = run("explain", "torch/mlp", "--json", "--csv", "-", folder=tmp_path)
-    assert command.code == 2
-    assert "Either JSON or CSV" in command.err
-
-
 @pytest.mark.docker
 def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
@@ -262,61 +223,3 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
     assert {row["result"] for row in rows} == set(cases)
     assert sum("node_linear" in row["layer"] for row in rows if "/mlp/" in row["result"]) == 6
     assert [row["operator"] for row in rows if row["result"] == cases[-1]] == ["MatMul"]
-
-
-@pytest.mark.extended
-@pytest.mark.docker
-def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    command = run("explain", "torch-compile/mlp", "--json", "--trace", "t.json", folder=tmp_path)
-    assert command.code == 0, command.err
-    (result,) = json.loads(command.out)["results"]
-    kernels = [row["operator"] for row in result["operators"] if row["operator"].startswith("cpp_fused_")]
-    assert kernels
-    complete = chrome_events((tmp_path / "t.json").read_bytes())
-    assert any(kernels[0] in each["name"] for each in complete)
-
-
-def chrome_events(content: bytes) -> list[dict[str, Any]]:
-    """Read complete events as the format's own document says: name, phase, process, thread, time and duration.
-
-    https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
-    """
-    found = json.loads(content)
-    events = found if isinstance(found, list) else found["traceEvents"]
-    complete = [each for each in events if each["ph"] == "X"]
-    for each in complete:
-        assert {"name", "pid", "tid", "ts", "dur"} <= each.keys()
-        assert each["dur"] >= 0
-    return complete
-
-
-READER = """
-import sys
-from jax.profiler import ProfileData
-found = ProfileData.from_file("/trace/f.xplane.pb")
-print(sum(1 for plane in found.planes for line in plane.lines for event in line.events if sys.argv[1] in event.name))
-"""
-
-
-@pytest.mark.docker
-@pytest.mark.parametrize(("backend", "product"), [("jax", "dot"), ("tensorflow", "MatMul")])
-def test_jax_reads_a_timeline_for_tensorboard(
-    engine: docker.DockerClient, tmp_path: Path, backend: str, product: str
-) -> None:
-    """JAX's own reader of the format, in its image, finds the six products of every call."""
-    tmp_path.chmod(0o755)
-    command = run(
-        "explain", f"{backend}/mlp/latency/fp32/b1/t1/cpu", "--json", "--trace", "f.xplane.pb", folder=tmp_path
-    )
-    assert command.code == 0, command.err
-    (result,) = json.loads(command.out)["results"]
-    read = engine.containers.run(
-        recipe("jax").tag,
-        ["-c", READER, product],
-        entrypoint="/opt/levelfield/env/bin/python",
-        volumes={str(tmp_path): {"bind": "/trace", "mode": "ro"}},
-        network_mode="none",
-        remove=True,
-    )
-    assert int(read) >= 5 * result["account"]["profiled_calls"]

@@ -12,7 +12,6 @@ from levelfield.record.schema import Arm, Case
 from levelfield.run.explain import ExplainRequest, explain, parse, trace_format, write_trace
 from levelfield.schedule.listener import SilentListener
 from tests import canaries
-from tests.backends.profiling.recorded import trace
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -21,8 +20,6 @@ CORES = len(os.sched_getaffinity(0))
     "text",
     [
         "onnxruntime/resnet50/latency/fp32/b1/t1/cpu",
-        "torch-compile/bert/throughput/fp32/b8/t1/cpu",
-        "openvino/mlp/latency/bf16/b1/t1/cpu",
         "jax/mlp/training/fp32/b64/t1/cpu",
         "torch/gemm-768x128x768/operators/fp32/b1/t1/cpu",
         "onnxruntime@1.30.0+spinning=off/mlp/throughput/int8/b100/t1/cpu",
@@ -51,20 +48,15 @@ def test_what_is_left_out_is_the_plain_case() -> None:
         ("onnxruntime", "names no result"),
         ("resnet50/latency/fp32", "Put a backend before it: onnxruntime/resnet50/latency/fp32."),
         ("onnxruntim/resnet50", "Did you mean 'onnxruntime'"),
-        ("onnxruntime/resnet", "Did you mean 'resnet50'"),
         ("onnxruntime/mlp/latency/fp32/8", "Write b8."),
-        ("onnxruntime/mlp/latency/fp32/b1/2", "Write t2."),
         ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
         ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
-        ("onnxruntime/mlp/latency/fp32/b1/t1/gpu", "There is no device 'gpu'"),
         ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
         ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
         ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
         ("jax/decoder/generate", "several profilers load the model a second time"),
         ("jax/gemm-768x128x768/latency", "is a single operator"),
-        ("jax/gemm-768x128x768/operators/fp32/b8", "Leave /b8 out."),
         ("jax/vit/operators", "each of its operators is a result of its own"),
-        ("torch/decoder/decode/fp32/b1/t1/cpu/d128/growing", "Explain torch/decoder/latency instead"),
         ("torch@cu13/mlp", "on the CPU only"),
     ],
 )
@@ -76,14 +68,6 @@ def test_what_is_not_there_says_what_is(text: str, says: str) -> None:
     assert caught.value.exit_code == 2
 
 
-class Remembering(SilentListener):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-
 def request(arm: Arm, model: str = "canary") -> ExplainRequest:
     made = canaries.plan("latency", arms=(arm,), model=model)
     case = Case(model, "latency", "fp32", 1, 1)
@@ -91,12 +75,10 @@ def request(arm: Arm, model: str = "canary") -> ExplainRequest:
 
 
 def test_a_backend_without_a_profiler_is_loaded_and_then_refused() -> None:
-    listener = Remembering()
     asked = request(Arm("canary", "canary"))
     with pytest.raises(LevelfieldError) as caught:
-        explain(asked, HostLauncher(), listener)
+        explain(asked, HostLauncher(), SilentListener())
     assert caught.value.message == (f"{asked.id} could not be profiled: canary has no profiler that is read here.")
-    assert [line for line in listener.said if asked.id in line] == [f"loading {asked.id}", f"profiling {asked.id}"]
     assert not canaries.workers()
 
 
@@ -122,36 +104,15 @@ def test_what_no_profiler_writes_is_refused_before_a_launch(tmp_path: Path, back
 
 
 @pytest.mark.parametrize(
-    ("recorded", "form"),
-    [
-        ("onnxruntime-mlp.json", "chrome"),
-        ("torch-mlp.json", "chrome"),
-        ("jax-mlp.xplane.pb", "xplane"),
-        ("tensorflow-mlp.xplane.pb", "xplane"),
-    ],
-)
-def test_a_timeline_is_written_byte_for_byte(tmp_path: Path, recorded: str, form: TraceFormat) -> None:
-    content = trace(recorded)
-    said = write_trace(tmp_path / recorded, content, form)
-    assert (tmp_path / recorded).read_bytes() == content
-    events = int(said.split(": ")[1].split()[0])
-    assert events >= 5 * 6, "six products in each of five calls"
-    assert ("Perfetto" if form == "chrome" else "TensorBoard") in said
-
-
-@pytest.mark.parametrize(
     ("content", "form"),
     [
         (b"", "chrome"),
-        (b"[]", "chrome"),
         (b'{"traceEvents": []}', "chrome"),
-        (b'[{"name": "no phase"}]', "chrome"),
         (b'{"traceEvents": 7}', "chrome"),
         (b"\xff\xfe", "chrome"),
         (NESTED, "chrome"),
         (b"", "xplane"),
         (b"\xff" * 40, "xplane"),
-        (b"[1]", "xplane"),
     ],
 )
 def test_what_is_no_timeline_is_not_written(tmp_path: Path, content: bytes, form: TraceFormat) -> None:

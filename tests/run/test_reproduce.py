@@ -13,11 +13,11 @@ from levelfield.compare.reproduce import judge_reproduction
 from levelfield.compare.types import Comparison
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, debian
-from levelfield.plan import make, of_record
+from levelfield.plan import make
 from levelfield.plan.cpu_pinning import Requested
 from levelfield.plan.profiles import STANDARD
 from levelfield.record import files
-from levelfield.record.schema import Arm, Block, Case, Image, Run
+from levelfield.record.schema import Arm, Image, Run
 from levelfield.run import reproduce
 from levelfield.run.reproduce import Foreign, announced, foreign_table
 from tests.commands import ROOT
@@ -52,34 +52,6 @@ def test_a_record_across_numa_nodes_may_use_several_here(recorded: Requested | N
     run = record("theirs")
     settings = msgspec.structs.replace(run.settings, cpus_requested=recorded)
     assert reproduce.intent(msgspec.structs.replace(run, settings=settings)).selection.cpus == planned
-
-
-def of_one_item(run: Run) -> Run:
-    """Return the record of a `standard` that took the throughput of slow models one item at a time, and trained."""
-
-    def case(block: Block) -> Case:
-        single = block.case.scenario == "throughput" and block.case.model != "mlp"
-        return msgspec.structs.replace(block.case, batch=1) if single else block.case
-
-    blocks = tuple(msgspec.structs.replace(block, case=case(block)) for block in run.blocks)
-    settings = msgspec.structs.replace(run.settings, batches={"mlp": (1000,), "resnet50": (1,), "bert": (1,)})
-    return msgspec.structs.replace(run, settings=settings, blocks=blocks)
-
-
-def test_one_item_at_a_time_is_measured_again_where_a_record_has_it() -> None:
-    run = of_one_item(files.read(ROOT / "reports" / "20261121-163925-standard-22a3"))
-    old = {block.case.id for block in run.blocks}
-    assert "bert/throughput/fp32/b1/t2/cpu" in old
-    chosen = make(reproduce.intent(run).selection, available=[0, 1])
-    assert {block.case.id for block in chosen.blocks} == old
-    assert {block.case.id for block in of_record(run).blocks} == old, "and a run that was cut off goes on with it"
-
-
-def test_a_records_impossible_batch_ends_it() -> None:
-    run = record("theirs")
-    hostile = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, batches={"mlp": (10**12,)}))
-    with pytest.raises(LevelfieldError, match="cannot be measured"):
-        make(reproduce.intent(hostile).selection, available=[0, 1])
 
 
 def test_another_lock_is_shown_with_what_would_differ() -> None:

@@ -3,37 +3,16 @@
 import math
 
 import msgspec
-import numpy as np
 import pytest
 
-from levelfield.analysis.launch_levels import reduce
 from levelfield.plan.profiles import STANDARD
-from levelfield.record import files
 from levelfield.record.schema import Block, Case, Generation, Settings
 from levelfield.scenarios import ScenarioName
 from levelfield.schedule import pacing
 from levelfield.schedule.pacing import Clock, apart_s, clock, completed
-from levelfield.statistics.variance import split_variance
-from tests.commands import ROOT
 from tests.records_builder import make_run
 
 SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings
-
-
-@pytest.mark.extended
-def test_the_typical_variance_is_that_of_published_default_runs() -> None:
-    """Of the 16 cases of three runs on the machine with two cores."""
-    found = [
-        split_variance(reduce(block).log_counted)
-        for name in ("20261121-163925-standard-22a3", "20261124-213024-standard-a2f1", "20261127-153342-standard-6bbc")
-        for block in files.read(ROOT / "reports" / name / "run.json").blocks
-        if block.case.timed
-    ]
-    assert len(found) == 16
-    for part in ("launch_sd", "window_sd", "round_sd"):
-        assert np.median([getattr(each, part) for each in found]) == pytest.approx(
-            getattr(pacing.TYPICAL, part), rel=0.1
-        )
 
 
 def test_costly_launches_are_worth_more_rounds_within_bounds() -> None:

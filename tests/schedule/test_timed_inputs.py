@@ -8,8 +8,6 @@ import pytest
 
 from levelfield.record.schema import Case
 from levelfield.schedule import timed_inputs
-from levelfield.schedule.launches import bring_up
-from levelfield.schedule.outcomes import end_workers
 from levelfield.worker import sources
 from levelfield.zoo import inputs, models
 from tests import canaries, hostile
@@ -33,20 +31,6 @@ def test_nothing_is_measured_on_one_array(reports: Path, tmp_path: Path, monkeyp
                 inputs.make(models.get("canary"), first, 1) for first in range(timed_inputs.SETS)
             )
             assert launch.inputs_sha256 != launch.timed_inputs_sha256
-
-
-def test_other_timed_inputs_cost_their_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = canaries.plan("latency")
-    site = canaries.site(made)
-    outcomes = bring_up(site, made.blocks[0].case, canaries.ARMS[:1])
-    try:
-        monkeypatch.setattr(timed_inputs, "_zoo_digest", lambda *_: "0" * 64)
-        timed_inputs.rotate(site, made.blocks[0].case, outcomes)
-        assert outcomes[0].launch.failure is not None
-        assert "other timed inputs for canary" in outcomes[0].launch.failure.message
-        assert outcomes[0].worker is None
-    finally:
-        end_workers(outcomes)
 
 
 @pytest.mark.parametrize(

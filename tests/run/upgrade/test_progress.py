@@ -47,13 +47,6 @@ def test_what_comes_next_is_said(sides: str, says: str) -> None:
     assert advice(state(sides)).startswith(says)
 
 
-def test_without_going_back_the_new_stack_is_the_last() -> None:
-    assert advice(state("oonn", ONE_WAY)) == "Done: levelfield upgrade verdict up"
-    assert step(state("o", ONE_WAY), here("new")) == Measure(Phase.NEW)
-    assert state("on", ONE_WAY).phase is Phase.NEW, "the old stack is out of reach"
-    assert state("onn", ONE_WAY).phase is None
-
-
 @pytest.mark.parametrize(
     ("sides", "side", "says"),
     [
