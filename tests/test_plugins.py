@@ -8,8 +8,8 @@ import pytest
 from packaging.version import Version
 
 from levelfield.backends import registry
-from levelfield.cli import from_plugins, machine
 from levelfield.cli import help as sections
+from levelfield.cli import machine
 from levelfield.cli.answers import listed
 from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
@@ -248,11 +248,11 @@ def test_a_command_has_its_section_and_a_broken_one_says_why(folder: Path, code:
         else:
             assert done.out == "brewed\n"
     with plugged.seen(folder):
-        assert [reason in each.sentence for each in from_plugins.broken()] == ([True] if reason else [])
+        assert [reason in each.sentence for each in sections.broken()] == ([True] if reason else [])
 
 
 def test_a_command_that_is_not_installed_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(from_plugins, "_found", lambda: ({}, ()))
+    monkeypatch.setattr(sections, "_found", lambda: ({}, ()))
     monkeypatch.delitem(cli.commands, "fleet", raising=False)
     done = commands.call("fleet", "gather", "nodes", "--help", folder=tmp_path)
     commands.one_clear_sentence(done, "comes with levelfield-fleet", "pip install ./plugins/fleet")

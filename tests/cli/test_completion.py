@@ -11,7 +11,7 @@ import pytest
 
 from levelfield.cli import completion
 from levelfield.cli.main import cli
-from tests.commands import IMPORTS, call
+from tests.commands import IMPORTS
 
 
 def completed(line: str, folder: Path) -> list[str]:
@@ -77,17 +77,3 @@ def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path
     assert values("compare", "runs", "2026", reports=tmp_path) == ["20260102-b", "20260101-a"]
     assert values("bench", "resume", "20260102", reports=tmp_path) == ["20260102-b"]
     assert values("report", "run", "", reports=tmp_path / "nowhere") == []
-
-
-@pytest.mark.parametrize("shell", completion.SHELLS)
-def test_one_command_writes_the_script_where_the_shell_looks(shell: str, tmp_path: Path) -> None:
-    home = {"HOME": str(tmp_path), "SHELL": f"/usr/bin/{shell}", "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
-    done = call("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
-    assert done.code == 0, done.err
-    files = [Path(line.removeprefix("Written: ")) for line in done.out.splitlines() if line.startswith("Written: ")]
-    assert files[0].read_text(encoding="utf-8") == completion.script(shell)
-    assert all(file.is_relative_to(tmp_path) for file in files)
-    if shell == "zsh":
-        again = call("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
-        assert again.code == 0, again.err
-        assert (tmp_path / ".zshrc").read_text(encoding="utf-8").count("source ") == 1

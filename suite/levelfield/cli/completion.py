@@ -6,7 +6,7 @@ fish splits replies at their first comma only, since names are separated by comm
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -28,7 +28,6 @@ _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Com
 """What click asks."""
 VARIABLE = "_LEVELFIELD_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
-_ZSH_MARK = "# levelfield completion"
 
 
 class _Bash(BashComplete):
@@ -164,46 +163,10 @@ def script(shell: str) -> str:
     return kind(click.Group("levelfield"), {}, "levelfield", VARIABLE).source()
 
 
-def install(shell: str) -> Sequence[Path]:
-    """Write the script where the shell looks for it; zsh is told in its .zshrc.
-
-    Raises LevelfieldError: a file cannot be written.
-    """
-    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
-    configuration = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
-    file = {
-        "bash": data / "bash-completion" / "completions" / "levelfield",
-        "zsh": data / "levelfield" / "completion.zsh",
-        "fish": configuration / "fish" / "completions" / "levelfield.fish",
-    }[shell]
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(script(shell), encoding="utf-8")
-        return (file, *_source_in_zsh(file)) if shell == "zsh" else (file,)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{error.filename or file} cannot be written: {error.strerror}.",
-            fix=f"`levelfield completion {shell}` prints the script, to be put where you like.",
-        ) from error
-
-
-def _source_in_zsh(file: Path) -> Iterator[Path]:
-    """Add the lines that read the script to .zshrc, unless they are there."""
-    startup = Path(os.environ.get("ZDOTDIR") or "~").expanduser() / ".zshrc"
-    text = startup.read_text(encoding="utf-8") if startup.is_file() else ""
-    if _ZSH_MARK not in text:
-        with startup.open("a", encoding="utf-8") as added:
-            added.write(
-                f"\n{_ZSH_MARK}\n(( $+functions[compdef] )) || {{ autoload -Uz compinit; compinit }}\nsource '{file}'\n"
-            )
-        yield startup
-
-
 @click.command(hidden=True)
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
-@click.option("--install", "wanted", is_flag=True, help="Write the script to where the shell looks for it.")
-def completion(shell: str | None, *, wanted: bool) -> None:
-    """Print or install the script that makes SHELL complete this command.
+def completion(shell: str | None) -> None:
+    """Print the script that makes SHELL complete this command.
 
     It completes commands, options, and names of models, backends, versions, scenarios and runs. Default: the shell
     that $SHELL names.
@@ -211,9 +174,4 @@ def completion(shell: str | None, *, wanted: bool) -> None:
     named = shell or Path(os.environ.get("SHELL", "")).name
     if named not in SHELLS:
         raise LevelfieldError(f"There is no completion for the shell {named!r}.", fix=f"Name one: {', '.join(SHELLS)}.")
-    if not wanted:
-        print(script(named))
-        return
-    for file in install(named):
-        print(f"Written: {file}")
-    print("It is in effect in the next shell that you start.")
+    print(script(named))

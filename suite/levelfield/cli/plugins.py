@@ -26,13 +26,13 @@ def list_() -> None:
     """List what distributions bring, and why some bring nothing."""
     from levelfield import plugins as entries
     from levelfield.backends import registry
-    from levelfield.cli import from_plugins
+    from levelfield.cli import help as sections
     from levelfield.zoo import models
 
     console = terminals.console()
     brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
     brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
-    brought += [(name, "command", plugin) for name, (plugin, _) in from_plugins.commands().items()]
+    brought += [(name, "command", plugin) for name, (plugin, _) in sections.commands().items()]
     brought += [(plugin.name, "scenarios", plugin) for plugin in entries.installed(entries.SCENARIOS)]
     brought += [("data", "data sets", plugin) for plugin in entries.installed(entries.DATA_SETS)]
     for name, kind, plugin in brought:
@@ -45,11 +45,11 @@ def list_() -> None:
 def broken() -> list[str]:
     """Say of each plug-in that brings nothing why."""
     from levelfield.backends import registry
-    from levelfield.cli import from_plugins
+    from levelfield.cli import help as sections
     from levelfield.images.catalogue import unusable
     from levelfield.zoo import models
 
-    reasons = (*registry.broken(), *models.broken(), *from_plugins.broken())
+    reasons = (*registry.broken(), *models.broken(), *sections.broken())
     return [*(reason.sentence for reason in reasons), *unusable()]
 
 
