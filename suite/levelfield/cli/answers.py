@@ -32,7 +32,7 @@ from levelfield.record import files, page
 from levelfield.record.schema import Warning_
 from levelfield.report.export import rows
 from levelfield.report.tables import Value
-from levelfield.run import profile_tables as operators
+from levelfield.run import explain as operators
 from levelfield.run.explain import Explained
 from levelfield.safety import terminals
 from levelfield.share.attestation import Check

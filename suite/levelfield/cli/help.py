@@ -24,21 +24,6 @@ DISTRIBUTIONS = {"fleet": "levelfield-fleet", "import": "levelfield-readers"}
 """Commands that people know, and the distribution that brings each."""
 
 
-class SectionedGroup(click.Group):
-    """A group whose help lists its commands in sections."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, section by section; those that are hidden in one line."""
-        commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
-        shown = [name for name, command in commands.items() if not command.hidden]
-        limit = formatter.width - 6 - max(map(len, commands))
-        for title, names in sections_of(shown):
-            with formatter.section(title):
-                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
-        formatter.write_paragraph()
-        formatter.write_text(f"Also: {', '.join(name for name in commands if name not in shown)}.")
-
-
 class SectionedCommand(click.Command):
     """A command whose help lists its options in sections."""
 
@@ -71,8 +56,19 @@ def option_rows(command: click.Command, ctx: click.Context) -> list[tuple[str, l
     return [(title, listed) for title, listed in rows.items() if listed]
 
 
-class ToolGroup(SectionedGroup):
+class ToolGroup(click.Group):
     """The `levelfield` command: a plug-in is imported where its command is typed or all commands are listed."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section; those that are hidden in one line."""
+        commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
+        shown = [name for name, command in commands.items() if not command.hidden]
+        limit = formatter.width - 6 - max(map(len, commands))
+        for title, names in sections_of(shown):
+            with formatter.section(title):
+                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
+        formatter.write_paragraph()
+        formatter.write_text(f"Also: {', '.join(name for name in commands if name not in shown)}.")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands; those of plug-ins become part of the group."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.plan import precision
+from levelfield.plan import names
 from levelfield.plan.names import named_explicitly, names_of_backends
 from levelfield.plan.profiles import Profile
 from levelfield.plan.types import Selection
@@ -69,10 +69,10 @@ def _trains(
     """
     if not any(registry.get(arm.backend).trains for arm in arms):
         return True
-    trained = precision.trained(arms, precisions, device)
+    trained = names.trained_precisions(arms, precisions, device)
     left = [name for name in precisions if name not in trained]
     if named and left and (not trained or all(each.learns for each in scenarios)):
-        precision.refuse_training(arms, left[0], device)
+        names.refuse_training(arms, left[0], device)
     return bool(trained)
 
 

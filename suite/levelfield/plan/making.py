@@ -13,7 +13,7 @@ from levelfield.machine import control_groups, cuda, topology
 from levelfield.machine.gpu import index_of
 from levelfield.machine.topology import Topology
 from levelfield.plan import arms as arm_names
-from levelfield.plan import batches, cpu_pinning, decoding, names, precision, processes
+from levelfield.plan import batches, cpu_pinning, decoding, names, processes
 from levelfield.plan.arms import fitting_pythons, only_installed
 from levelfield.plan.blocks import beside, blocks, cases
 from levelfield.plan.names import default_models, known, names_of_backends, names_of_models
@@ -196,10 +196,10 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)
-    precisions = precision.chosen(precisions, arms, placement.device)
-    precision.check_fp32(requested, precisions)
+    precisions = names.chosen_precisions(precisions, arms, placement.device)
+    names.check_fp32(requested, precisions)
     if own is None:
-        precision.check_quantized(models, precisions)
+        names.check_quantized(models, precisions)
         names.check(models, arms)
     arranged = _arranged(available)
     pool = cpu_pinning.pool(selection.cpus, arranged)
@@ -222,7 +222,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         together,
         depths,
         decoding.kv_caches_of(selection, requested, arms),
-        trained=precision.trained(arms, precisions, placement.device),
+        trained=names.trained_precisions(arms, precisions, placement.device),
     )
     return Plan(
         profile=profile,

@@ -20,9 +20,8 @@ from levelfield.plan import of_record
 from levelfield.record.files import write_atomically
 from levelfield.report.progress import opened
 from levelfield.run.ab import AbResult
-from levelfield.run.explain import ExplainRequest, profile_pairs
+from levelfield.run.explain import ExplainRequest, profile_pairs, rows
 from levelfield.run.options import Options
-from levelfield.run.profile_tables import rows
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
 from levelfield.statistics.arrays import Floats

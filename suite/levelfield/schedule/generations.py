@@ -29,11 +29,11 @@ from levelfield.record.states import probes_of
 from levelfield.schedule import pacing
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of
-from levelfield.schedule.launch_groups import reusable_workers
-from levelfield.schedule.launches import bring_up, measure_all_reduce, probe
+from levelfield.schedule.launches import bring_up, measure_all_reduce, probe, rotate
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_all_again
+from levelfield.schedule.pacing import reusable_workers
 from levelfield.schedule.preparation import canary_arm, canary_case
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.roofline import array_bytes
@@ -46,7 +46,6 @@ from levelfield.schedule.rounds import (
     round_ns,
     warm_up,
 )
-from levelfield.schedule.timed_inputs import rotate
 from levelfield.schedule.training_verification import verify_trainings
 from levelfield.schedule.whole_launch import OpenGeneration, cold_starts, peak_memory, trainings, work
 

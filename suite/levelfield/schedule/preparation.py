@@ -27,8 +27,7 @@ from levelfield.record.schema import Arm, Case, Image
 from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
-from levelfield.schedule.resources import Driver, RunResources
-from levelfield.schedule.time_spent import Stopwatch
+from levelfield.schedule.resources import Driver, RunResources, Stopwatch
 from levelfield.zoo import models, weights
 
 IMAGES_AT_ONCE = 2
