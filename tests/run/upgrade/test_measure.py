@@ -4,7 +4,7 @@ import io
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -73,7 +73,7 @@ class Machine:
 
 
 @pytest.fixture
-def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """Let plans be of canaries, which need no framework, of one generation; and the probe's arrays be short."""
 
     def planned(selection: Selection) -> Plan:
@@ -84,7 +84,8 @@ def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(plan, "make", planned)
     monkeypatch.setattr(roofline, "SMALLEST_BYTES", 1 << 20)
     monkeypatch.setattr(roofline, "LARGEST_BYTES", 1 << 20)
-    return Machine(reports)
+    with canaries.quickly():
+        yield Machine(reports)
 
 
 def runs(state: State) -> list[str]:
