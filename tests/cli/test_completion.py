@@ -1,52 +1,10 @@
 """Names are completed, in a real bash too, and scripts are written where shells look."""
 
-import os
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import click
-import pytest
 
-from levelfield.cli import completion
 from levelfield.cli.main import cli
-from tests.commands import IMPORTS
-
-
-def completed(line: str, folder: Path) -> list[str]:
-    """Return what a real bash makes of a line at whose end Tab is pressed."""
-    command = folder / "levelfield"
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m levelfield.cli "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
-    asked = f"""
-        {completion.script("bash")}
-        COMP_LINE={shlex.quote(line)} COMP_POINT={len(line)}
-        _levelfield_completion {shlex.quote(str(command))}
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    done = subprocess.run(
-        ["bash", "-c", asked],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": IMPORTS},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("line", "names"),
-    [
-        ("levelfield expo", ["export"]),
-        ("levelfield ab onnxruntime@1.30", ["1.30.0"]),  # bash itself splits a word at its @
-        ("levelfield bench --models=mlp,res", ["mlp,resnet50"]),
-    ],
-)
-def test_bash_completes_commands_versions_and_lists(line: str, names: list[str], tmp_path: Path) -> None:
-    assert completed(line, tmp_path) == names
 
 
 def values(command: str, parameter: str, incomplete: str, **given: object) -> list[str]:

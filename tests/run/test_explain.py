@@ -62,18 +62,17 @@ def test_what_is_left_out_is_the_plain_case() -> None:
     [
         ("", "names no result"),
         ("onnxruntime", "names no result"),
-        ("resnet50/latency/fp32", "Put a backend before it: onnxruntime/resnet50/latency/fp32."),
+        ("resnet50/latency/fp32", "names no result"),
         ("onnxruntim/resnet50", "Did you mean 'onnxruntime'"),
         ("onnxruntime/mlp/latency/fp32/8", "Write b8."),
         ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
         ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
-        ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
-        ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
+        ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU and in one process only"),
+        ("torch/mlp/training/fp32/b8/t1/cpu/p2", "on the CPU and in one process only"),
         ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
-        ("jax/decoder/generate", "several profilers load the model a second time"),
         ("jax/gemm-768x128x768/latency", "is a single operator"),
-        ("jax/vit/operators", "each of its operators is a result of its own"),
-        ("torch@cu13/mlp", "on the CPU only"),
+        ("jax/vit/operators", "Explain jax/vit/latency instead"),
+        ("torch@cu13/mlp", "on the CPU and in one process only"),
     ],
 )
 def test_what_is_not_there_says_what_is(text: str, says: str) -> None:

@@ -77,25 +77,6 @@ def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
     assert foreign.differences
 
 
-def brought(run: Run, image: str) -> Run:
-    """Let a record say that an image's code came from a plug-in that is not here."""
-    return msgspec.structs.replace(
-        run,
-        images=tuple(
-            msgspec.structs.replace(each, plugins={"brings-it": "1.0"}) if each.name == image else each
-            for each in run.images
-        ),
-    )
-
-
-def test_what_a_plug_in_brought_is_named_with_it() -> None:
-    run = brought(asks(known(record("theirs")), models=("mlp", "theirs")), "openvino")
-    with pytest.raises(
-        LevelfieldError, match=r"theirs is not known here. The report's came from a plug-in: brings-it 1.0"
-    ):
-        reproduce.intent(run)
-
-
 def test_an_ab_is_no_bench() -> None:
     with pytest.raises(LevelfieldError, match="This is the report of an `ab`"):
         reproduce.intent(record("theirs", labels=("ab",)))

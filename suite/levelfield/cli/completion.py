@@ -1,72 +1,22 @@
 """What a shell completes: commands, options, and names of models, backends, versions and runs.
 
-click asks for completions through the environment (`_LEVELFIELD_COMPLETE`), with a script for each shell. Bash splits
-words at `@` and `=` too (COMP_WORDBREAKS), so its script here asks for whole words and gives back their ends; that for
-fish splits replies at their first comma only, since names are separated by commas.
+click asks for them through the environment, and prints the script that a shell needs:
+`_LEVELFIELD_COMPLETE=bash_source levelfield`, and the same of zsh and fish.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
 import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    FishComplete,
-    add_completion_class,
-    get_completion_class,
-)
+from click.shell_completion import CompletionItem
 
-from levelfield.errors import LevelfieldError
 from levelfield.options import COMPLETERS
 
 _Choices: TypeAlias = Callable[[click.Context, str], Iterable[str]]
 """What may be typed, by the context of the command and what is typed of a name."""
 _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 """What click asks."""
-VARIABLE = "_LEVELFIELD_COMPLETE"
-SHELLS = ("bash", "zsh", "fish")
-
-
-class _Bash(BashComplete):
-    """Completion in bash of words that hold `@` or `=`."""
-
-    source_template = """\
-%(complete_func)s() {
-    local line="${COMP_LINE:0:COMP_POINT}" reply type value
-    local -a words=($line)
-    local word="" count=${#words[@]}
-    [[ $line == *[[:space:]] ]] || { word="${words[-1]}"; count=$((count - 1)); }
-    local before="${word%%"${word##*[@=:]}"}"
-    reply=$(env COMP_WORDS="$line" COMP_CWORD="$count" %(complete_var)s=bash_complete "$1")
-    COMPREPLY=()
-    while IFS=, read -r type value; do
-        case $type in
-            dir) COMPREPLY=(); compopt -o dirnames ;;
-            file) COMPREPLY=(); compopt -o default ;;
-            plain) COMPREPLY+=("${value#"$before"}") ;;
-        esac
-    done <<<"$reply"
-    return 0
-}
-complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
-
-    @staticmethod
-    def _check_version() -> None:
-        """Ask no bash for its version: `complete -o nosort` says itself what it does not know."""
-
-
-class _Fish(FishComplete):
-    """Completion in fish of values that hold commas."""
-
-    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
-
-
-add_completion_class(_Bash, "bash")
-add_completion_class(_Fish, "fish")
 
 
 def _models(context: click.Context, typed: str) -> Iterable[str]:
@@ -154,24 +104,3 @@ COMPLETERS.update(
     profile=_one(_profiles),
     resume=runs,
 )
-
-
-def script(shell: str) -> str:
-    """Return the script that makes a shell complete the command."""
-    kind = get_completion_class(shell)
-    assert kind is not None
-    return kind(click.Group("levelfield"), {}, "levelfield", VARIABLE).source()
-
-
-@click.command(hidden=True)
-@click.argument("shell", type=click.Choice(SHELLS), required=False)
-def completion(shell: str | None) -> None:
-    """Print the script that makes SHELL complete this command.
-
-    It completes commands, options, and names of models, backends, versions, scenarios and runs. Default: the shell
-    that $SHELL names.
-    """
-    named = shell or Path(os.environ.get("SHELL", "")).name
-    if named not in SHELLS:
-        raise LevelfieldError(f"There is no completion for the shell {named!r}.", fix=f"Name one: {', '.join(SHELLS)}.")
-    print(script(named))

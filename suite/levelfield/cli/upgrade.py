@@ -125,11 +125,6 @@ def status(name: str | None, *, reports: Path) -> None:
     help="A setting that may differ between the sides, such as 'clock, governor' or 'gpu, * power limit*'. May be "
     "repeated.",
 )
-@click.option(
-    "--one-way",
-    is_flag=True,
-    help="There turned out to be no going back: judge the upgrade without measuring the old stack again.",
-)
 @FORMAT
 @OUTPUT
 @REPORTS
@@ -137,7 +132,6 @@ def verdict(
     name: str,
     *,
     accept: tuple[str, ...],
-    one_way: bool,
     format_: str | None,
     output: tuple[Path, ...],
     reports: Path,
@@ -151,12 +145,10 @@ def verdict(
     """
     from levelfield.compare.formats import WRITERS, terminal
     from levelfield.compare.upgrade import judge
-    from levelfield.run.upgrade import progress, store
+    from levelfield.run.upgrade import store
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
     state = store.load(name, reports)
-    if one_way:
-        state = progress.without_way_back(state)
     found = judge(state.design, store.load_phases(state, reports), accept)
     write(found, targets)
     if format_ in (None, "terminal") or targets:

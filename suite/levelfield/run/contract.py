@@ -5,12 +5,9 @@ reference does, keeps to its threads, frees what it loaded before, and refuses w
 which its worker goes on.
 """
 
-import secrets
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -166,7 +163,6 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
         task = task_for(resources, case, arm, resources.launcher_of(arm).worker_paths(_spec_of(resources, case, arm)))
         if case == chosen.blocks[0].case:
             yield from _refusals(info, worker, task)
-            yield from _bad_files(resources, info, worker, task)
         yield _frees(where, worker, task, case.model)
     finally:
         end_workers([outcome])
@@ -235,29 +231,6 @@ def _refusals(info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
     for what, changes in asked:
         yield _refused(f"it refuses {what}", worker, msgspec.structs.replace(task, **changes), unsupported=True)
     yield _recovers("it goes on after refusals", worker, task)
-
-
-def _bad_files(resources: RunResources, info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
-    """Check what it does with a model file that is not there, and with one that is none."""
-    if info.file_format is None or task.file_path is None:
-        return
-    folder = resources.artifacts.root / f"contract-{secrets.token_hex(8)}"
-    seen = Path(task.file_path.removesuffix(_under(resources, task))) / folder.name
-    missing = msgspec.structs.replace(task, file_path=str(seen / info.file_format.file), file_sha256=None)
-    yield _refused("it refuses a file that is not there", worker, missing, unsupported=True)
-    folder.mkdir()
-    try:
-        folder.chmod(0o755)
-        (folder / info.file_format.file).write_bytes(secrets.token_bytes(4096))
-        yield _refused("it survives a file that is no model", worker, missing, unsupported=False)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    yield _recovers("it goes on after bad files", worker, task)
-
-
-def _under(resources: RunResources, task: Task) -> str:
-    """Return the end of a file's path that is under the artifacts folder."""
-    return next(file.path for file in resources.files.values() if (task.file_path or "").endswith(file.path))
 
 
 def _refused(name: str, worker: Worker, task: Task, *, unsupported: bool) -> Check:

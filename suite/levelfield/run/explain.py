@@ -35,8 +35,6 @@ EXAMPLE = "onnxruntime/resnet50/latency/fp32/b1/t2/cpu"
 PROFILED = tuple(name for name in scenarios.NAMES if scenarios.get(name).profiled)
 _PARTS = ("arm", "model", "scenario", "precision", "batch", "threads", "device")
 _NUMBER = {"batch": re.compile(r"b(\d{1,6})"), "threads": re.compile(r"t(\d{1,6})")}
-_TOGETHER = re.compile(r"p\d{1,6}")
-_DEPTH = re.compile(r"d\d{1,6}(/growing)?")
 _HOW = f"Write it as reports do: {EXAMPLE}; what stands behind the model may be left out."
 
 
@@ -58,35 +56,23 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
     Raises LevelfieldError: a part is not known (close matches are named), or the result is none that can be profiled.
     """
     words = text.strip().split("/")
-    if len(words) > len(_PARTS) and _TOGETHER.fullmatch(words[-1]):
-        raise LevelfieldError(
-            "What several processes train together is not profiled.",
-            fix=f"Explain one process's training instead: {'/'.join(words[:-1])}.",
-        )
-    if len(words) > len(_PARTS) and _DEPTH.fullmatch("/".join(words[len(_PARTS) :])):
-        words = words[: len(_PARTS)]  # its scenario is refused below
-    if not 2 <= len(words) <= len(_PARTS) or not all(words):
-        raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)
     parts = dict(zip(_PARTS, words, strict=False))
-    if parts["arm"] in plan.names_of_models():
-        raise LevelfieldError(
-            f"{text!r} names a case, and nobody who answers it.", fix=f"Put a backend before it: onnxruntime/{text}."
-        )
+    if not len(words) >= 2 or not all(words) or parts["arm"] in plan.names_of_models():
+        raise LevelfieldError(f"{text!r} names no result: a backend and a model, each at the least.", fix=_HOW)
     arm = arms.parse(parts["arm"])
     usual = "operators" if parts["model"] in models.operators() else "latency"
     scenario = parts.get("scenario", usual)
-    if scenario in scenarios.NAMES and scenario not in PROFILED:
+    network = parts["model"] in plan.names_of_models()
+    if scenario in scenarios.NAMES and (scenario not in PROFILED or (scenarios.get(scenario).operators and network)):
         raise LevelfieldError(
-            _not_profiled(scenario),
+            f"{scenario} of {parts['model']} is not profiled.",
             fix=f"Explain {arm.id}/{parts['model']}/{usual} instead; {', '.join(PROFILED)} can be.",
         )
-    operators = scenario in scenarios.NAMES and scenarios.get(scenario).operators
-    if operators and parts["model"] in plan.names_of_models():
+    if len(words) > len(_PARTS) or arm.variant != "cpu" or parts.get("device", "cpu") != "cpu":
         raise LevelfieldError(
-            f"{parts['model']} is a network: each of its operators is a result of its own.",
-            fix=f"Explain {arm.id}/{parts['model']}/latency, or an operator that `levelfield list` shows.",
+            "Operators are explained on the CPU and in one process only.",
+            fix="Leave out what stands behind the threads.",
         )
-    _on_cpu(text, arm, parts.get("device", "cpu"))
     batch, threads = _number(parts, "batch"), _number(parts, "threads")
     made = plan.make(
         Selection(
@@ -102,29 +88,9 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
     )
     block = made.blocks[0]  # of several batches, where none is named, the first
     if batch not in {None, block.case.batch}:
-        raise LevelfieldError(
-            f"{scenario} is measured at batch {block.case.batch} alone.",
-            fix=f"Leave /b{batch} out"
-            + ("." if operators else f", or ask for throughput/{block.case.precision}/b{batch}."),
-        )
+        raise LevelfieldError(f"{scenario} is measured at batch {block.case.batch} alone.", fix=f"Leave /b{batch} out.")
     single = msgspec.structs.replace(made, blocks=(block,))
     return ExplainRequest(id=f"{arm.id}/{block.case.id}", arm=block.arms[0], case=block.case, plan=single)
-
-
-def _not_profiled(scenario: str) -> str:
-    if scenarios.get(scenario).decodes:
-        return f"{scenario} is not profiled here: several profilers load the model a second time, with another cache."
-    return f"{scenario} is not a matter of operators, or not of the CPU's."
-
-
-def _on_cpu(text: str, arm: Arm, device: str) -> None:
-    if device not in {"cpu", "cuda"}:
-        raise LevelfieldError(f"There is no device {device!r} in {text!r}.", fix="It ends with cpu.")
-    if device != "cpu" or arm.variant != "cpu":
-        raise LevelfieldError(
-            "Operators are explained on the CPU only in this version.",
-            fix="Leave the CUDA variant out, and let it end with /cpu.",
-        )
 
 
 def _number(parts: dict[str, str], part: str) -> int | None:

@@ -222,19 +222,6 @@ def _phase(side: Side, boots: Iterable[Boot]) -> Phase:
     return Phase.AFTER if any(boot.phase is Phase.NEW for boot in boots) else Phase.BEFORE
 
 
-def without_way_back(state: State) -> State:
-    """Return an upgrade that was begun with a way back as one without.
-
-    Raises LevelfieldError: the old stack was measured after the new one: there was a way back.
-    """
-    if after := state.of_phase(Phase.AFTER):
-        raise LevelfieldError(
-            f"The old stack was measured again in {plural(len(after), 'boot')}, so that there is a way back.",
-            fix=f"Leave --one-way out. {advice(state)}",
-        )
-    return msgspec.structs.replace(state, begun=msgspec.structs.replace(state.begun, one_way=True))
-
-
 def _damaged(what: str) -> LevelfieldError:
     return LevelfieldError(
         f"The journal of the upgrade {what}.",
