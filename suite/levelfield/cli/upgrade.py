@@ -8,7 +8,6 @@ import click
 
 from levelfield.cli.compare import formats_of, write
 from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
-from levelfield.options.values import NAMES
 from levelfield.safety import terminals
 
 MOST_BOOTS = 100
@@ -39,13 +38,6 @@ def upgrade() -> None:
     help="Boots of each phase (before, new and after): three or more.",
 )
 @click.option("--one-way", is_flag=True, help="There is no going back to the old stack: it is not measured again.")
-@click.option(
-    "--sides",
-    metavar="OLD,NEW",
-    type=NAMES,
-    default=(),
-    help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
-)
 @DATA
 @TARGET
 def begin(
@@ -53,7 +45,6 @@ def begin(
     boots: int,
     *,
     one_way: bool,
-    sides: tuple[str, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
     """Declare the upgrade NAME on the old stack, before anything is changed.
@@ -63,19 +54,16 @@ def begin(
     from levelfield.run.options import options_of
     from levelfield.run.upgrade import measure, progress, store
 
-    if sides and (len(sides) != 2 or values["backends"]):
-        raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
     console = terminals.console()
-    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
+    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way)
     for line in (*store.promise(state.begun), progress.advice(state)):
         terminals.say(console, line)
 
 
 @upgrade.command(name="next")
 @_NAME
-@click.option("--all", "all_", is_flag=True, help="With --sides: measure all runs that are left, one after the other.")
 @REPORTS
-def next_(name: str | None, *, all_: bool, reports: Path) -> None:
+def next_(name: str | None, *, reports: Path) -> None:
     """Measure this boot of the upgrade NAME, and say what comes next.
 
     Run it after every boot: it sees which side this is, and measures a boot once. NAME may be left out where one
@@ -83,7 +71,6 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
 
     Exit codes: 0 measured, or nothing to do; 2 refused.
     """
-    from levelfield.errors import LevelfieldError
     from levelfield.run.upgrade import measure, store
 
     console = terminals.console()
@@ -91,13 +78,7 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
     if not chosen:
         terminals.say(console, "Every upgrade is done: there is nothing to measure.")
         return
-    if all_ and not store.load(chosen, reports).begun.declared:
-        raise LevelfieldError(
-            "--all is for sides that are image sets: here each run needs a boot of its own.", fix="Leave --all out."
-        )
-    state = measure.advance(chosen, reports, console)
-    while all_ and state.phase is not None:
-        state = measure.advance(chosen, reports, console)
+    measure.advance(chosen, reports, console)
 
 
 @upgrade.command()

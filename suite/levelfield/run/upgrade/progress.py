@@ -18,7 +18,7 @@ from levelfield.plan import Selection
 from levelfield.record.append_only import Lost
 from levelfield.report.units import plural
 
-FORMAT = 1
+FORMAT = 2
 """Version of the journal: a reader refuses a newer one."""
 
 LAUNCHES = 10
@@ -32,7 +32,7 @@ _RunId: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """What every run of a side measures."""
+    """What every run measures."""
 
     results: tuple[str, ...]
     """Ids of arm and case, in their order."""
@@ -61,10 +61,8 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """UTC, ISO 8601, as in every event."""
     tool_version: str
     tool_sha256: str
-    selections: tuple[Selection, ...]
-    """One; or those of the old and the new side, where image sets stand for the sides."""
-    plans: tuple[Planned, ...]
-    """Of each selection."""
+    selection: Selection
+    planned: Planned
     how: How
     boots: int
     """In each phase."""
@@ -76,16 +74,6 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """Of the old software stack."""
     hardware: dict[str, str]
     """Of the machine."""
-
-    @property
-    def declared(self) -> bool:
-        """Whether image sets stand for the sides, and a run for a boot."""
-        return len(self.selections) > 1
-
-    @property
-    def replicate(self) -> str:
-        """What a phase has so many of: `boot`, or `run` where a run stands for a boot."""
-        return "run" if self.declared else "boot"
 
 
 class MeasurementBegun(msgspec.Struct, frozen=True, tag="measuring"):
@@ -157,12 +145,8 @@ class State(msgspec.Struct, frozen=True):
     def design(self) -> Design:
         """What the verdict depends on."""
         begun = self.begun
-        missing = (f"{plural(count, begun.replicate)} of the phase {phase}" for phase, count in self._missing.items())
-        design = Design(begun.how.margin, begun.one_way, begun.replicate, to_come=" and ".join(missing))
-        if not begun.declared:
-            return design
-        old, new = (", ".join(each.backends) for each in begun.selections)
-        return msgspec.structs.replace(design, sides=(old, new))
+        missing = (f"{plural(count, 'boot')} of the phase {phase}" for phase, count in self._missing.items())
+        return Design(begun.how.margin, begun.one_way, to_come=" and ".join(missing))
 
     def missing(self, phase: Phase) -> int:
         """Return how many boots of a phase are still to be measured."""
@@ -269,7 +253,7 @@ def step(state: State, here: Here) -> Step:
     if phase is None:
         return Nothing("")
     measured = next((boot for boot in state.boots if boot.begun.boot == here.boot), None)
-    if measured is not None and not state.begun.declared:
+    if measured is not None:
         return Nothing(f"This boot was measured before, by the run {measured.begun.run}.")
     pending = state.pending
     if pending is not None and (pending.boot, pending.side) == (here.boot, here.side):
@@ -321,8 +305,6 @@ def advice(state: State) -> str:
     if phase is None:
         return f"Done: levelfield upgrade verdict {name}"
     missing = state.missing(phase)
-    if state.begun.declared:
-        return f"Next: {again} (or --all): {plural(missing, 'run')} of {_declared(state, phase)}."
     if not state.boots:
         return f"Next: {again} in this boot and after each reboot: {boots} on this side."
     if state.of_phase(phase):
@@ -330,8 +312,3 @@ def advice(state: State) -> str:
     if phase is Phase.NEW:
         return f"Next: install the new driver, kernel or whatever is to be upgraded, then reboot: {boots} on that side."
     return f"Next: go back to the old stack, then reboot: {boots} there."
-
-
-def _declared(state: State, phase: Phase) -> str:
-    """Name the image set of a phase: its backends as they were typed."""
-    return ", ".join(state.begun.selections[phase is Phase.NEW].backends)
