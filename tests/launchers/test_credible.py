@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.launchers import credible
 from levelfield.launchers.worker import WorkerError
 from levelfield.record import bounds, files, page, schema
@@ -91,7 +90,6 @@ def window_with(**fields: Any) -> Measured:
         (RooflineMeasured(msgspec.structs.replace(ROOFLINE, copy_ns=())), "without a call"),
         (RooflineMeasured(msgspec.structs.replace(ROOFLINE, gemm_ns=(0,))), "a call that took no time"),
         (Profiled("a", (), (), (), ""), "a profile without a call"),
-        (Profiled("a", (), (1,), (1,), "", bytes(MAX_TRACE_BYTES + 1)), "a timeline without end"),
         (Failed("interrupted by me", "x"), "a kind of failure that there is not"),
         (Failed("error", "x" * (credible.MAX_TEXT + 1)), "a text without end"),
         (Ready(1, -1, "3"), "a number that nothing counts"),

@@ -3,12 +3,10 @@
 import csv
 import io
 import os
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from levelfield.backends.info import TraceFormat
 from levelfield.backends.profiling.operators import Operator
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.host import HostLauncher
@@ -22,8 +20,6 @@ from levelfield.run.explain import (
     parse,
     rows,
     show,
-    trace_format,
-    write_trace,
 )
 from levelfield.schedule.listener import SilentListener
 from tests import canaries
@@ -95,45 +91,6 @@ def test_a_backend_without_a_profiler_is_loaded_and_then_refused() -> None:
         explain(asked, HostLauncher(), SilentListener())
     assert caught.value.message == (f"{asked.id} could not be profiled: canary has no profiler that is read here.")
     assert not canaries.workers()
-
-
-NESTED = b"[" * 100_000
-
-
-@pytest.mark.parametrize(
-    ("backend", "name", "says"),
-    [
-        ("openvino", "o.json", "OpenVINO writes no timeline of its own"),
-        ("canary", "c.json", "has no profiler that is read here"),
-        ("tensorflow", "f.json", "Name the file *.xplane.pb."),
-        ("torch", "t.xplane.pb", "Name the file *.json."),
-        ("jax", "j.txt", "Name the file *.xplane.pb or *.json."),
-        ("torch", "nowhere/t.json", "Name a file in a folder that is there."),
-    ],
-)
-def test_what_no_profiler_writes_is_refused_before_a_launch(tmp_path: Path, backend: str, name: str, says: str) -> None:
-    with pytest.raises(LevelfieldError) as caught:
-        trace_format(tmp_path / name, backend)
-    assert says in str(caught.value)
-    assert caught.value.fix
-
-
-@pytest.mark.parametrize(
-    ("content", "form"),
-    [
-        (b"", "chrome"),
-        (b'{"traceEvents": []}', "chrome"),
-        (b'{"traceEvents": 7}', "chrome"),
-        (b"\xff\xfe", "chrome"),
-        (NESTED, "chrome"),
-        (b"", "xplane"),
-        (b"\xff" * 40, "xplane"),
-    ],
-)
-def test_what_is_no_timeline_is_not_written(tmp_path: Path, content: bytes, form: TraceFormat) -> None:
-    with pytest.raises(LevelfieldError, match="timeline"):
-        write_trace(tmp_path / "file", content, form)
-    assert not (tmp_path / "file").exists()
 
 
 HOSTILE = "\x1b]0;owned\x07[bold]Conv[/] =HYPERLINK(1)\n\x9b31m"

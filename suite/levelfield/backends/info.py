@@ -1,17 +1,6 @@
 """What is known of a backend without importing its framework. All of it is plain data."""
 
-from typing import Literal, TypeAlias
-
 import msgspec
-
-TraceFormat: TypeAlias = Literal["chrome", "xplane"]
-"""Format of a timeline.
-
-chrome
-    Trace events as JSON, which Perfetto and chrome://tracing open.
-xplane
-    The file that TensorBoard's profiler plugin opens, `*.xplane.pb`.
-"""
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8")
 """Widest first."""
@@ -114,8 +103,6 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     and the precision, and not from kernels chosen by their speed: then one launch of a case is asked on a GPU too."""
     profiler: str = ""
     """What reads its framework's own profile: `MODULE.FUNCTION` of `backends.profiling`; empty: nothing does."""
-    traces: tuple[TraceFormat, ...] = ()
-    """Formats in which that profiler writes its own timeline; empty: in none."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
     instead_of_mkl: str = ""

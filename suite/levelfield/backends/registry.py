@@ -75,7 +75,6 @@ _TORCH = BackendInfo(
     says_by_operators=True,
     feed="torch_loader",
     profiler="torch.profile",
-    traces=("chrome",),
     settings=_CAST | _EAGER | _SEARCH,
     instead_of_mkl="linear=onednn",
     control_rank=3,
@@ -100,7 +99,6 @@ _TENSORFLOW = BackendInfo(
     },
     feed="tf_data",
     profiler="xplane.profile_tensorflow",
-    traces=("xplane",),
     settings=_FROZEN,
     colours=("#1565b0", "#6aa9f0"),
 )
@@ -120,7 +118,6 @@ _KERAS = BackendInfo(
     trains=True,
     wraps="torch",
     profiler="torch.profile",
-    traces=("chrome",),
     colours=("#8d2f23", "#e08a7d"),
 )
 _BUILT_IN = {
@@ -169,7 +166,6 @@ _BUILT_IN = {
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
             profiler="xplane.profile_jax",
-            traces=("xplane", "chrome"),
             settings=_FROZEN,
             control_rank=2,
             colours=("#7a4fb0", "#b794f0"),
@@ -192,7 +188,6 @@ _BUILT_IN = {
             process_bytes=1024 << 20,
             decodes=("cpu",),
             profiler="onnxruntime.profile",
-            traces=("chrome",),
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
             control_rank=1,
             colours=("#0d7f5b", "#4fc99a"),
@@ -239,7 +234,6 @@ _BUILT_IN = {
             imports=("keras", "jax"),
             wraps="jax",
             profiler="xplane.profile_jax",
-            traces=("xplane", "chrome"),
             colours=("#5a3d8a", "#9d84cf"),
         ),
         msgspec.structs.replace(
@@ -251,7 +245,6 @@ _BUILT_IN = {
             imports=("keras", "tensorflow"),
             wraps="tensorflow",
             profiler="xplane.profile_tensorflow",
-            traces=("xplane",),
             colours=("#27517c", "#7fa6d0"),
         ),
         BackendInfo(

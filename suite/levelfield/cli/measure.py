@@ -134,13 +134,6 @@ def ab(
 @click.option("--top", type=click.IntRange(0), default=15, help="Rows of a table on the terminal; 0: all.")
 @JSON
 @CSV
-@click.option(
-    "--trace",
-    "trace_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Also write the profiler's own timeline of one CASE: .json (Perfetto) or .xplane.pb (TensorBoard).",
-)
 @CPUS
 @LAUNCHER
 @BASE
@@ -151,7 +144,6 @@ def explain(
     *,
     as_json: bool,
     csv_file: str | None,
-    trace_file: Path | None,
     cpus: tuple[int, ...] | Literal["all"],
     launcher: str | None,
     base: Literal["debian", "registry"],
@@ -170,9 +162,6 @@ def explain(
     if as_json and csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
     requested = list({each.id: each for each in (profiler.parse(case, cpus) for case in cases)}.values())
-    if trace_file is not None and len(requested) > 1:
-        raise click.UsageError("--trace writes the timeline of one CASE: explain the others in calls of their own.")
-    form = profiler.trace_format(trace_file, requested[0].arm.backend) if trace_file is not None else None
     progress = terminals.console(stderr=True)
     chosen, reason = choose(launcher, base=base)
     if reason:
@@ -184,7 +173,7 @@ def explain(
     for each in requested:
         try:
             with opened(progress) as listener:
-                found.append(profiler.explain(each, chosen, listener, form))
+                found.append(profiler.explain(each, chosen, listener))
         except LevelfieldError as error:
             if len(requested) == 1:
                 raise
@@ -193,9 +182,6 @@ def explain(
             continue
         if csv_file != "-":
             profiler.show(found[-1], console, by_layer=by_layer, top=top)
-        if trace_file is not None and form is not None:
-            said = profiler.write_trace(trace_file, found[-1].profiled.trace, form)
-            progress.print(escape(printable(said)), highlight=False, soft_wrap=True)
     if as_json:
         from levelfield.cli.answers import print_json, profiles
 

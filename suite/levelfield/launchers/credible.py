@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.record import bounds
 from levelfield.record.measured import AllReduce, MachineProbe, Window
 from levelfield.worker.messages import (
@@ -68,7 +67,7 @@ class Amounts:
 
 
 def _amounts(reply: Reply) -> dict[str, int]:
-    """Return the amounts that a reply brings into the record; outputs and timelines stay outside."""
+    """Return the amounts that a reply brings into the record; outputs stay outside."""
     if isinstance(reply, Verified):
         reply = msgspec.structs.replace(reply, output=b"", outputs=())
     elif not isinstance(
@@ -129,8 +128,6 @@ def _times(reply: Reply, most_ns: float) -> str:
             return _longer("a test", reply.elapsed_ns, most_ns)
         case Converged():
             return _training(reply, most_ns)
-        case Profiled() if len(reply.trace) > MAX_TRACE_BYTES:
-            return "a timeline without end"
         case Profiled():
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
         case RooflineMeasured():

@@ -1,9 +1,8 @@
-"""The profile of one result by the framework's own profiler: its id, its launch, its table, and its timeline."""
+"""The profile of one result by the framework's own profiler: its id, its launch, and its table."""
 
 import re
 import statistics
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 from rich.console import Console
@@ -11,11 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from levelfield import plan, scenarios
-from levelfield.backends import registry
-from levelfield.backends.info import TraceFormat
-from levelfield.backends.profiling import xplane
 from levelfield.backends.profiling.operators import Operator
-from levelfield.backends.protobuf import MalformedError
 from levelfield.errors import LevelfieldError, printable
 from levelfield.launchers.protocol import Launcher
 from levelfield.launchers.worker import WorkerError
@@ -120,13 +115,10 @@ class Explained(msgspec.Struct, frozen=True):
     profiled: Profiled
 
 
-def explain(
-    request: ExplainRequest, launcher: Launcher, listener: ProgressListener, trace: TraceFormat | None = None
-) -> Explained:
+def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListener) -> Explained:
     """Launch a worker, load as `bench` does, and profile.
 
-    `trace`: format in which the profiler's own timeline is kept too; None: it is not. Raises LevelfieldError: it could
-    not be launched, loaded or profiled; the message gives the reason.
+    Raises LevelfieldError: it could not be launched, loaded or profiled; the message gives the reason.
     """
     resources = prepare(request.plan, launcher, listener, judged=False)
     try:
@@ -134,7 +126,7 @@ def explain(
         (outcome,) = bring_up(resources, request.case, [request.arm], verify=False, launch_measured=False)
         try:
             listener.say(f"profiling {request.id}")
-            profiled = _profiled(request.id, outcome, trace)
+            profiled = _profiled(request.id, outcome)
         finally:
             end_workers([outcome])
         return Explained(request.id, outcome.launch.framework_version or "", resources.image(request.arm), profiled)
@@ -163,87 +155,15 @@ def profile_pairs(
     return found
 
 
-def _profiled(result: str, outcome: Outcome, trace: TraceFormat | None = None) -> Profiled:
+def _profiled(result: str, outcome: Outcome) -> Profiled:
     failure = outcome.launch.failure
     if outcome.worker is None:
         why = failure.message if failure is not None else "its worker is gone."
         raise LevelfieldError(f"{result} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine.")
     try:
-        return outcome.worker.ask(msgspec.structs.replace(REQUEST, trace=trace), Profiled, TIMEOUT_S)
+        return outcome.worker.ask(REQUEST, Profiled, TIMEOUT_S)
     except WorkerError as error:
         raise LevelfieldError(f"{result} could not be profiled: {error.message}") from error
-
-
-ENDINGS: dict[TraceFormat, str] = {"chrome": ".json", "xplane": ".xplane.pb"}
-"""How the file of each format is called."""
-READERS: dict[TraceFormat, str] = {
-    "chrome": "Perfetto (https://ui.perfetto.dev) and chrome://tracing open it.",
-    "xplane": "TensorBoard's profiler plugin opens it in LOGDIR/plugins/profile/RUN/.",
-}
-
-
-class _Event(msgspec.Struct, frozen=True):
-    """What is counted of a trace event: its phase. JAX ends its list with an event that is empty."""
-
-    ph: str = ""
-    name: str = ""
-
-
-class _Chrome(msgspec.Struct, frozen=True, rename="camel"):
-    """The object form of the format; the other is the list of events alone."""
-
-    trace_events: list[_Event]
-
-
-def trace_format(path: Path, backend: str) -> TraceFormat:
-    """Return the format of a timeline by its file's ending, before anything is launched.
-
-    Raises LevelfieldError: the backend writes no timeline, or none in that format; or there is no such folder.
-    """
-    info = registry.get(backend)
-    if not info.traces:
-        raise LevelfieldError(
-            f"{info.title} writes no timeline of its own: its profile has durations and no points in time."
-            if info.profiler
-            else f"{info.title} has no profiler that is read here, so there is no timeline.",
-            fix="Leave --trace out." if info.profiler else "`levelfield explain` takes other backends.",
-        )
-    found = next((each for each, ending in ENDINGS.items() if path.name.endswith(ending)), None)
-    if found not in info.traces:
-        names = " or ".join(f"*{ENDINGS[each]}" for each in info.traces)
-        raise LevelfieldError(
-            f"{path.name!r} names no format in which {info.title} writes a timeline.", fix=f"Name the file {names}."
-        )
-    if path.is_dir() or not path.parent.is_dir():
-        raise LevelfieldError(f"{path} cannot be written.", fix="Name a file in a folder that is there.")
-    return found
-
-
-def write_trace(path: Path, trace: bytes, form: TraceFormat) -> str:
-    """Write a timeline as the profiler wrote it, once it is seen to be one.
-
-    Raises LevelfieldError: it is not in that format. Nothing is written then.
-    """
-    try:
-        events = _events(trace, form)
-    except (msgspec.MsgspecError, MalformedError, UnicodeDecodeError, RecursionError) as error:
-        raise LevelfieldError(
-            f"The worker's timeline is not in the requested format: {error}.",
-            fix="Leave --trace out; the profile itself was read.",
-        ) from error
-    if not events:
-        raise LevelfieldError("The worker's timeline has no events.", fix="Leave --trace out.")
-    path.write_bytes(trace)
-    return f"{path}: {events} events, {len(trace):,} bytes. {READERS[form]}"
-
-
-def _events(trace: bytes, form: TraceFormat) -> int:
-    """Count what has a place in time: complete events and begins of a Chrome trace, operators of an XSpace."""
-    if form == "xplane":
-        return sum(1 for _ in xplane.spans(trace))
-    found = msgspec.json.decode(trace, type=_Chrome | list[_Event])
-    events = found if isinstance(found, list) else found.trace_events
-    return sum(each.ph in {"X", "B"} for each in events)
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield.backends.info import ONNX, TraceFormat
+from levelfield.backends.info import ONNX
 from levelfield.backends.parallel import Replica
 from levelfield.backends.profiling.operators import Operator
 from levelfield.record.measured import (
@@ -165,8 +165,6 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
     max_calls: int
     """Of what is profiled: every call leaves some hundred lines in a trace."""
     rewarm_ns: int
-    trace: TraceFormat | None = None
-    """Format in which the profiler's own timeline is wanted too; None: it is not."""
 
 
 class Probe(msgspec.Struct, frozen=True, tag="probe"):
@@ -381,8 +379,6 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     profiled_ns: tuple[int, ...]
     note: str
     """What must be known to read it."""
-    trace: bytes = b""
-    """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
 class Probed(msgspec.Struct, frozen=True, tag="probed"):

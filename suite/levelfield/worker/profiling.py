@@ -42,7 +42,6 @@ def profile(
             reload=reload,
             warm=warm,
             budget=protocol.Budget(request.window_ns, request.min_calls, request.max_calls),
-            trace=request.trace,
         ),
     )
     after = measure_window(step, (inputs,), plain).samples_ns
@@ -52,7 +51,6 @@ def profile(
         plain_ns=before + after,
         profiled_ns=found.calls_ns,
         note=found.note,
-        trace=found.trace,
     )
 
 

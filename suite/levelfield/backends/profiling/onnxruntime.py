@@ -46,8 +46,7 @@ def profile(subject: Subject) -> Profile:
         calls_ns = calls(step, subject.inputs, subject.budget)
         written = Path(backend.session.end_profiling()).read_bytes()
     operators = summed(spans(written, len(calls_ns)), len(calls_ns))
-    trace = written if subject.trace is not None else b""
-    return Profile("ONNX Runtime's profiling", operators, calls_ns, NOTE, trace)
+    return Profile("ONNX Runtime's profiling", operators, calls_ns, NOTE)
 
 
 def spans(profile_: bytes, calls_: int) -> Iterator[Span]:

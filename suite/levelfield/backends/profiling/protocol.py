@@ -12,12 +12,8 @@ from typing import Any, cast
 import msgspec
 
 from levelfield.backends import registry
-from levelfield.backends.info import TraceFormat
 from levelfield.backends.profiling.operators import Operator
 from levelfield.backends.protocol import Backend, Options, SaysCompiled, Unsupported
-
-MAX_TRACE_BYTES = 64 << 20
-"""Longest timeline that is handed on; half a second of the small operators of BERT is a few MB."""
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -42,8 +38,6 @@ class Subject(msgspec.Struct, frozen=True):
     warm: Callable[[Callable[[Any], object]], None]
     """Make a few calls that are not recorded."""
     budget: Budget
-    trace: TraceFormat | None = None
-    """Format in which the profiler's own timeline is wanted; None: it is not."""
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -56,32 +50,21 @@ class Profile(msgspec.Struct, frozen=True):
     """Each call's time, seen from outside, under the profiler."""
     note: str
     """What must be known to read it."""
-    trace: bytes = b""
-    """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
 def profile(name: str, subject: Subject) -> Profile:
     """Profile a backend's loaded model with its framework's own profiler.
 
-    Raises Unsupported: the backend has no profiler, or it reported nothing, or not the timeline that was wanted.
+    Raises Unsupported: the backend has no profiler, or it reported nothing.
     """
     info = registry.get(name)
     if not info.profiler:
         raise Unsupported(f"{name} has no profiler that is read here.")
-    if subject.trace is not None and subject.trace not in info.traces:
-        raise Unsupported(f"{name}'s profiler writes no timeline in the format {subject.trace}.")
     module, function = info.profiler.split(".")
     profiler = getattr(importlib.import_module(f"levelfield.backends.profiling.{module}"), function)
     found = cast("Profile", profiler(subject))
     if not found.operators:
         raise Unsupported(f"{found.source} named no operator of {name}'s.")
-    if subject.trace is not None and not found.trace:
-        raise Unsupported(f"{found.source} left no timeline.")
-    if len(found.trace) > MAX_TRACE_BYTES:
-        raise Unsupported(
-            f"{found.source} wrote a timeline of {len(found.trace) >> 20} MiB for {len(found.calls_ns)} calls; up to "
-            f"{MAX_TRACE_BYTES >> 20} MiB are handed on."
-        )
     return found
 
 

@@ -43,8 +43,7 @@ def profile(subject: Subject) -> Profile:
         recorded.export_chrome_trace(str(path))
         written = path.read_bytes()
     operators = summed(spans(written), len(calls_ns))
-    trace = written if subject.trace is not None else b""
-    return Profile("torch.profiler", operators, calls_ns, COMPILED if compiled else NOTE, trace)
+    return Profile("torch.profiler", operators, calls_ns, COMPILED if compiled else NOTE)
 
 
 def _with_named_kernels(subject: Subject) -> Callable[[Any], object]:

@@ -5,7 +5,6 @@ Its message, `XSpace`, is defined in `tsl/profiler/protobuf/xplane.proto` of htt
 """
 
 import functools
-import gzip
 import importlib
 import re
 import tempfile
@@ -16,7 +15,6 @@ from typing import Any
 import msgspec
 
 from levelfield.backends import hlo
-from levelfield.backends.info import TraceFormat
 from levelfield.backends.profiling.operators import Span, summed
 from levelfield.backends.profiling.protocol import Profile, Subject, calls, compiled
 from levelfield.backends.protobuf import Field, MalformedError, fields
@@ -51,21 +49,7 @@ def profile(
         finally:
             stop()
         operators = summed(read(Path(folder), compiled(subject)), len(calls_ns))
-        trace = timeline(Path(folder), subject.trace) if subject.trace is not None else b""
-    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note, trace=trace)
-
-
-def timeline(folder: Path, wanted: TraceFormat) -> bytes:
-    """Return the one timeline that a profiler left somewhere in a folder; empty: there is none of that format.
-
-    Raises Unsupported: there are several.
-    """
-    paths = sorted(folder.rglob("*.xplane.pb" if wanted == "xplane" else "*.trace.json.gz"))
-    if len(paths) > 1:
-        raise Unsupported(f"The profiler left {len(paths)} timelines instead of one.")
-    if not paths:
-        return b""
-    return paths[0].read_bytes() if wanted == "xplane" else gzip.decompress(paths[0].read_bytes())
+    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note)
 
 
 def read(folder: Path, compiled: str = "") -> list[Span]:
