@@ -306,10 +306,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a command prints with `--json`; empty: of a record.
-
-    Raises LevelfieldError: there is no such command, or it prints no JSON.
-    """
+    """Return the JSON Schema of a command's --json (empty: of a record); LevelfieldError: it prints none."""
     if not command:
         return files.schema()
     if command not in ANSWERS:

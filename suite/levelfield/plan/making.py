@@ -87,10 +87,7 @@ def several(
     available: Sequence[int] | Topology | None = None,
     here: Nvidia | None = None,
 ) -> Plan:
-    """Plan blocks of exactly these arms, which may be the same thing more than once.
-
-    Raises LevelfieldError: as in `make`.
-    """
+    """Plan blocks of exactly these arms, which may be the same thing more than once; raises as `make` does."""
     named = arms
     placement = _place(selection, tuple(arms), here, named=True)
     arms = arm_names.numbered(placement.arms)
@@ -118,10 +115,7 @@ def several(
 
 
 def of_record(run: Run) -> Plan:
-    """Return the plan that a record began with, to resume it or to run it again.
-
-    Raises LevelfieldError: the record is of a profile that is not known here, or of a user's own file that is not here.
-    """
+    """Return the plan that a record began with; LevelfieldError: its profile, or a file of the user's, is not here."""
     settings = run.settings
     return Plan(
         profile=PROFILES[known("profile", [settings.profile], PROFILES)[0]],
@@ -144,10 +138,7 @@ def of_record(run: Run) -> Plan:
 
 
 def with_launches(plan: Plan, launches: int | None) -> Plan:
-    """Return a plan in which every block has a least number of generations.
-
-    `launches`: the least number; None: the plan is returned as it is.
-    """
+    """Return a plan in which every block has a least number of generations; None: as it is."""
     if launches is None:
         return plan
     return msgspec.structs.replace(

@@ -1,9 +1,4 @@
-"""What a backend has to keep, checked on a real worker: for whoever writes one (docs/plugins.md).
-
-Every check says what was found. A backend that passes loads every precision that it says it has, answers as the
-reference does, keeps to its threads, frees what it loaded before, and refuses what it cannot do with a reason, after
-which its worker goes on.
-"""
+"""What a backend has to keep, checked on a real worker: for whoever writes one (docs/plugins.md)."""
 
 import subprocess
 import sys
@@ -62,10 +57,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def check(backend: str, model: str, launcher: Launcher, listener: ProgressListener) -> Iterator[Check]:
-    """Check a backend, one result after the other.
-
-    Raises LevelfieldError: the backend or the model is not known, or cannot be planned.
-    """
+    """Check a backend, one result after the other; LevelfieldError: it is not known, or cannot be planned."""
     chosen = _plan(backend, model, launcher)
     info = registry.get(backend)
     yield _imports(info)
@@ -120,10 +112,7 @@ def _imports(info: BackendInfo) -> Check:
 
 
 def _lock(image: str) -> Check:
-    """Check that an image's lock has what every worker needs, in the versions that every other image has.
-
-    What the image's own requirements name (an old framework's NumPy) is its own.
-    """
+    """Check that an image's lock has what every worker needs, in the versions that every other image has."""
     name = f"the lock of {image}"
     try:
         versions = catalogue.lock(image).versions

@@ -137,10 +137,7 @@ def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
 def profile_pairs(
     old: ExplainRequest, new: ExplainRequest, resources: RunResources, listener: ProgressListener, *, launches: int
 ) -> list[tuple[Profiled, Profiled]]:
-    """Profile two arms of a case in turns, each time in fresh launches.
-
-    Raises LevelfieldError: one of them could not be launched, loaded or profiled.
-    """
+    """Profile two arms of a case in turns, each time in fresh launches; raises as `explain` does."""
     found: list[tuple[Profiled, Profiled]] = []
     for number in range(launches):
         pair: dict[str, Profiled] = {}
@@ -199,10 +196,7 @@ class Account(msgspec.Struct, frozen=True):
 
 
 def rows(profiled: Profiled, *, by_layer: bool) -> tuple[Row, ...]:
-    """Return the operators of a profile, the longest first.
-
-    Returns calls and self time of each, and its share of the profile's whole self time.
-    """
+    """Return the operators of a profile, the longest first, with their shares of its whole self time."""
     operators = profiled.operators if by_layer else _by_kind(profiled.operators)
     calls = len(profiled.profiled_ns)
     whole = sum(each.self_ns for each in operators)

@@ -140,10 +140,7 @@ def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
 
 
 def bases(run: Run) -> base.Source:
-    """Return the source of bases that makes those of the record, packages and all.
-
-    Raises LevelfieldError: its packages do not make the bases that its images name.
-    """
+    """Return the source of bases that makes those of the record, packages and all."""
     own = all(label == base.describe(label.split()[1]).label for label in run.bases if label.split()[1:])
     return "debian" if own else base.keep(run.bases)
 

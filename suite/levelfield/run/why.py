@@ -141,10 +141,7 @@ def explainable(found: AbResult) -> tuple[list[Row], str]:
 
 
 def explain(found: AbResult, options: Options, console: Console, *, cases: int = 1) -> list[Difference]:
-    """Profile both arms of the cases that differ most, and write what was found beside the record.
-
-    Raises LevelfieldError: an arm could not be launched, loaded or profiled.
-    """
+    """Profile both arms of the cases that differ most, and write what was found beside the record."""
     rows, nothing = explainable(found)
     if not rows:
         console.print(escape(nothing), highlight=False)

@@ -66,15 +66,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class Generations:
-    """Measure one generation at a time, and own the workers that are kept from one case to the next.
-
-    Parameters
-    ----------
-    run
-        The record so far.
-    resources, journal, listener, warn
-        Where it is measured, what it is written to, what receives the progress, and what takes warnings.
-    """
+    """Measure one generation at a time, and own the workers that are kept from one case to the next."""
 
     def __init__(
         self,
@@ -372,10 +364,7 @@ class Generations:
             self._failed[block, arm] = GIVE_UP_AFTER if permanent else self._failed.get((block, arm), 0) + 1
 
     def _probe(self, outcome: Outcome, *, if_image_unknown: bool = False) -> None:
-        """Probe a worker after its rounds, if it is there; the first of each image says what is installed there.
-
-        One that answers several cases is asked once, unless nothing is known of its image yet.
-        """
+        """Probe a worker after its rounds; the first of each image says what is installed there."""
         if outcome.worker is None:
             return
         image = self._resources.image(outcome.arm)

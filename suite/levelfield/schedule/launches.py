@@ -272,10 +272,7 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool
 
 
 def measure_all_reduce(outcome: Outcome) -> None:
-    """Ask a worker that trains with others how long their engine takes to sum a vector as long as all gradients.
-
-    Its figure stands beside those of the training and decides nothing: a worker that cannot say it keeps its results.
-    """
+    """Ask a worker that trains with others how long their engine takes to sum a vector as long as all gradients."""
     if outcome.case.processes == 1 or not outcome.case.trains or outcome.worker is None:
         return
     vector_bytes = GRADIENT_BYTES * sum(each.count for each in models.get(outcome.case.model).trained)
@@ -293,10 +290,7 @@ def measure_all_reduce(outcome: Outcome) -> None:
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
-    """Ask a worker for its memory, libraries and environment, and keep them in its launch.
-
-    Returns none where there is no worker, or it did not answer.
-    """
+    """Keep a worker's memory, libraries and environment in its launch; none: it did not answer."""
     probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     if probed is None:
         return None

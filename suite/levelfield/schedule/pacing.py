@@ -63,10 +63,7 @@ def rounds_for(block: Block, *, launch_s: float, window_s: float) -> int:
 
 
 def rounds_within(rounds: int, *, seconds: float, launch_s: float, round_s: float) -> int:
-    """Return how many rounds of a generation fit into its share of a budget: launches come before rounds.
-
-    `seconds`: share of the budget that one generation has.
-    """
+    """Return how many rounds fit into a generation's share of a budget, seconds: launches come before rounds."""
     if round_s <= 0 or math.isinf(seconds):
         return rounds
     return int(min(rounds, max(FEWEST_ROUNDS, (seconds - launch_s) // round_s)))
@@ -108,10 +105,7 @@ class Clock(msgspec.Struct, frozen=True):
 
 
 def clock(profile: Profile, settings: Settings, blocks: Sequence[Block]) -> Clock:
-    """Return the clock of a run.
-
-    Whoever names no budget gets the launches that a rank needs, and no more than a reader has use for.
-    """
+    """Return the clock of a run: who names no budget gets the launches that a rank needs."""
     planned = max((block.planned_generations for block in blocks), default=0)
     budget_s = settings.budget_seconds
     if settings.clock_seconds is not None:

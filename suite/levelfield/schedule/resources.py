@@ -29,15 +29,7 @@ from levelfield.zoo.training.recipe import Goal
 
 
 class Stopwatch:
-    """Adds every second to one phase: the innermost that is open, or `other` where none is.
-
-    One thread opens phases. What other threads do meanwhile is in the phase that this one waits in.
-
-    Parameters
-    ----------
-    clock
-        Monotonic, seconds.
-    """
+    """Adds every second to one phase: the innermost that is open, or `other` where none is."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -182,10 +174,7 @@ class RunResources(msgspec.Struct, frozen=True):
             self.hashed[arm.id, self._read_by(case, arm)] = stamps
 
     def _read_by(self, case: Case, arm: Arm) -> str:
-        """Return a file under the artifacts; ONNX keeps large tensors beside it, in files that begin with its name.
-
-        Empty: the weights are made in the worker, or the file is a user's own.
-        """
+        """Return the file under the artifacts that an arm reads; empty: weights made in the worker, or a user's own."""
         if case.converges or self.own_of(case) is not None:
             return ""
         if (file := self.file_of(case, arm)) is not None:
@@ -264,10 +253,7 @@ def new_caches() -> Path:
 
 
 def kept_caches(machine: Fingerprint) -> Path:
-    """Return the folder of what was compiled on a machine, which later runs find again.
-
-    Runs may use it at the same time: compilers write their files whole.
-    """
+    """Return the folder of what was compiled on a machine, which later runs find again."""
     root = paths.cache_folder("compiled")
     caches = root / machine_sha256(machine)[:16]
     caches.mkdir(exist_ok=True)
