@@ -8,14 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import docker
 import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import engine as engines
-from levelfield.images.build import build
-from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, export_image, pack, unpack
+from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
 from levelfield.paths import images_root
 from levelfield.record.references import Reference
 from tests.images.bundles import CONTENT, bundle, entry, manifest
@@ -176,20 +173,3 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
             check=False,
         )
         assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.docker
-def test_a_real_image_leaves_and_comes_back_as_itself(engine: docker.DockerClient, tmp_path: Path) -> None:
-    built = build("canary")
-    archive = export_image(built, tmp_path / "out")
-    again = export_image(built, tmp_path / "again")
-    assert archive.read_bytes() == again.read_bytes()
-    assert sorted(path.name for path in archive.parent.iterdir()) == [
-        "levelfield-canary-cpu.cdx.json",
-        "levelfield-canary-cpu.tar",
-    ]
-    with archive.open("rb") as stream:
-        (loaded,) = engine.images.load(stream)
-    assert built.tag in loaded.tags
-    assert engines.layers(loaded) == built.layers
-    assert build("canary") == built  # found by its identity, and not built again

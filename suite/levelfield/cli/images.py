@@ -33,11 +33,6 @@ def images_() -> None:
 @_NAMES
 @BASE.but(hidden=False)
 @click.option(
-    "--export",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Also write each image to this folder as an archive for `docker load`, with its bill of materials.",
-)
-@click.option(
     "--from",
     "source",
     metavar="FILE",
@@ -49,7 +44,6 @@ def images_() -> None:
 def build(
     images: tuple[str, ...],
     base: "Source",
-    export: Path | None,
     source: Path | None,
     variant: str,
     gpu: str | None,
@@ -57,9 +51,7 @@ def build(
     """Build IMAGES; default: all that the backends need."""
     from levelfield import plan
     from levelfield.images import published
-    from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
-    from levelfield.images.bundle import export_image
     from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
@@ -74,9 +66,6 @@ def build(
         image = parse(name)
         built = build_image(image.name, image.variant, image.version, base_source=base, progress=progress)
         console.print(f"{name}: {built.tag}", highlight=False)
-        if export is not None:
-            made_of = recorded([built], base)
-            terminals.say(console, f"{name}: {export_image(built, export, made_of, progress=progress)}")
 
 
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:

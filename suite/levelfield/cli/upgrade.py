@@ -11,7 +11,6 @@ from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS,
 from levelfield.safety import terminals
 
 MOST_BOOTS = 100
-_NAME = click.argument("name", required=False)
 
 
 @click.group()
@@ -49,7 +48,7 @@ def begin(
 ) -> None:
     """Declare the upgrade NAME on the old stack, before anything is changed.
 
-    Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
+    Nothing is measured yet. Run `levelfield upgrade next NAME` in this boot and after every reboot.
     """
     from levelfield.run.options import options_of
     from levelfield.run.upgrade import measure, progress, store
@@ -61,28 +60,22 @@ def begin(
 
 
 @upgrade.command(name="next")
-@_NAME
+@click.argument("name")
 @REPORTS
-def next_(name: str | None, *, reports: Path) -> None:
+def next_(name: str, *, reports: Path) -> None:
     """Measure this boot of the upgrade NAME, and say what comes next.
 
-    Run it after every boot: it sees which side this is, and measures a boot once. NAME may be left out where one
-    upgrade is not done.
+    Run it after every boot: it sees which side this is, and measures a boot once.
 
     Exit codes: 0 measured, or nothing to do; 2 refused.
     """
-    from levelfield.run.upgrade import measure, store
+    from levelfield.run.upgrade import measure
 
-    console = terminals.console()
-    chosen = name or store.open_one(reports)
-    if not chosen:
-        terminals.say(console, "Every upgrade is done: there is nothing to measure.")
-        return
-    measure.advance(chosen, reports, console)
+    measure.advance(name, reports, terminals.console())
 
 
 @upgrade.command()
-@_NAME
+@click.argument("name", required=False)
 @REPORTS
 def status(name: str | None, *, reports: Path) -> None:
     """Show how far the upgrade NAME is, or all of them, and what comes next."""

@@ -2,9 +2,6 @@
 
 A bundle holds the wheels and Debian packages that locks name, the tool's own wheels, and exported models. When it is
 taken in, every file is named by the manifest, bounded by it and hashed before it gets its name.
-
-`export_image` writes an image as one archive that `docker load` and podman take. Layers and configuration are ours and
-hold no times: two builds of the same image give the same archive, byte for byte.
 """
 
 import hashlib
@@ -12,20 +9,18 @@ import io
 import re
 import shutil
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, cast
 
 import msgspec
 
 from levelfield.errors import LevelfieldError, clause
-from levelfield.images import architectures, base, catalogue, debian, engine, loading, registries, sbom, wheels
+from levelfield.images import architectures, base, catalogue, debian, registries, wheels
 from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
-from levelfield.record.bases import BaseLock
 from levelfield.record.references import Reference
-from levelfield.record.schema import Image
 from levelfield.safety import untrusted
 from levelfield.version import __version__
 
@@ -266,36 +261,3 @@ def _place_of(parts: list[str]) -> Path:
     if image is not None:
         return image.locks.joinpath(*parts[1:])
     return images_root() / (architectures.current().folder if len(parts) == 1 else "") / "/".join(parts)
-
-
-def export_image(
-    image: Image, folder: Path, bases: Mapping[str, BaseLock] = {}, *, progress: Progress = silent
-) -> Path:
-    """Write an image and its bill of materials into a folder.
-
-    Raises LevelfieldError: the folder cannot be written, the disk is full, or the engine gives something else than the
-    image.
-    """
-    stem = f"levelfield-{image.name}-{image.variant}"
-    target = folder / f"{stem}.tar"
-    progress(f"writing {target.name}")
-    partial = folder / f".{target.name}.partial"
-    try:
-        with disk_space():
-            folder.mkdir(parents=True, exist_ok=True)
-            with (
-                engine.connect() as client,
-                temporary_folder("saving") as temporary,
-                partial.open("wb") as stream,
-            ):
-                saved, layers = loading.saved(client, image.tag, temporary)
-                stream.writelines(loading.archive([saved], layers))
-            partial.replace(target)
-            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(sbom.of_record(image, bases))
-    except OSError as error:
-        raise LevelfieldError(
-            f"The image cannot be written to {folder}: {error.strerror or error}.", fix="Choose another folder."
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
-    return target

@@ -27,7 +27,7 @@ _ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+
 
 
 def parse(text: str) -> Arm:
-    """Read an arm, the inverse of `Arm.id`; LevelfieldError: a part of it is not known, and what there is, is listed."""
+    """Read an arm, the inverse of `Arm.id`; LevelfieldError: a part of it is not known (what there is, is listed)."""
     found = _ARM.fullmatch(text.strip())
     if found is None:
         raise LevelfieldError(

@@ -43,19 +43,6 @@ def load(name: str, reports: Path) -> State:
     return fold(_ALL.read(name, reports))
 
 
-def open_one(reports: Path) -> str:
-    """Return the name of the one upgrade that is not done; empty: all are; LevelfieldError: none or several."""
-    known = names(reports)
-    if not known:
-        raise LevelfieldError(
-            f"There is no upgrade under {reports}.", fix="Begin one with `levelfield upgrade begin NAME`."
-        )
-    found = [name for name in known if load(name, reports).phase is not None]
-    if len(found) > 1:
-        raise LevelfieldError(f"{len(found)} upgrades are not done: {', '.join(found)}.", fix="Name one of them.")
-    return found[0] if found else ""
-
-
 def record_of(boot: Boot, reports: Path) -> Path:
     """Return the file of a boot's record."""
     return files.file_of(reports / boot.begun.run)
