@@ -16,7 +16,7 @@ from levelfield.analysis import Analysis, analyse
 from levelfield.analysis.types import Row, TimedBlock
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
-from levelfield.report import loadgen, sentences, terminal, units
+from levelfield.report import sentences, terminal, units
 from levelfield.run import ab
 from studies import commands, default_runs
 from studies.default_runs import Seen
@@ -31,7 +31,6 @@ MOSTLY = 0.5
 CONVERGENCE = "20261122-041102-standard-212d"
 DECODER = "20261125-202352-standard-4444"
 KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
-LOADGEN = "20261126-195621-standard-5280"
 GPU = "20261127-050439-standard-0048"
 GPU_DAY = "2026-11-27"
 """Of the records `gpu-…` that `gpu_questions` reads."""
@@ -259,21 +258,6 @@ def wrappers(run: str) -> None:
         (
             [f"`{arm}` ÷ `{against}`", *(units.times(found[arm, model].ratio) for model in models)]
             for arm, against in pairs
-        ),
-    )
-
-
-def driven_by_loadgen() -> None:
-    """Print LoadGen's percentile beside plain calls of the same workers, the fastest arm first."""
-    (latency,) = (block for block in _analysis(LOADGEN).timed if block.case.scenario == "latency")
-    (driven,) = _analysis(LOADGEN).loadgen
-    times = {row.arm: sentences.cost(row, latency.case) for row in latency.rows if row.is_equal}
-    show(
-        ["arm", "call (geometric mean)", "LoadGen's 90th percentile", "over ours, same worker", "LoadGen says"],
-        (
-            [row.arm, times[row.arm], loadgen.cost(row), units.times(row.against_own), loadgen.validity(row)]
-            for row in driven.rows
-            if row.standing == "ranked" and row.arm in times
         ),
     )
 

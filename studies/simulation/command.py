@@ -24,7 +24,7 @@ from studies.simulation import world
 from studies.simulation.study import BOOTS, SLOWDOWNS, STRAY, STRAY_SHARE, Study, answer
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
-RECORDS = ("20261121-163925-standard-22a3", "20261124-213024-standard-a2f1")
+RECORDS = ("20261127-153342-standard-6bbc", "20261127-183111-standard-cf07")
 """Default runs of all backends."""
 MODES = "20261125-204614-standard-1627"
 """The run with most launches of JAX's MLP."""

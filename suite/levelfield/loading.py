@@ -2,7 +2,7 @@
 
 import levelfield
 
-report = levelfield.load("reports/20261126-064831-smoke-f6a6")
+report = levelfield.load("reports/20261127-183111-standard-cf07")
 report.to_pandas()                    # a row for every result
 report.to_polars("windows")           # a row for every timed window
 """

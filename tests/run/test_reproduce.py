@@ -15,7 +15,6 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, debian
 from levelfield.plan import make
 from levelfield.plan.cpu_pinning import Requested
-from levelfield.plan.profiles import STANDARD
 from levelfield.record import files
 from levelfield.record.schema import Arm, Image, Run
 from levelfield.run import reproduce
@@ -39,11 +38,11 @@ def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
     assert chosen.backends == ("jax", "onnxruntime", "openvino")
 
 
-def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> None:
-    """The published run is of a `standard` that took two items of the slow models."""
-    run = files.read(ROOT / "reports" / "20261121-163925-standard-22a3")
-    assert run.settings.batches != STANDARD.batches
-    chosen = make(reproduce.intent(run).selection, available=[0, 1])
+def test_cases_are_those_of_the_record_though_a_profile_has_others_now() -> None:
+    run = files.read(ROOT / "reports" / "20261127-153342-standard-6bbc")
+    made = make(reproduce.intent(run).selection, available=[0, 1])
+    assert "bert/training/fp32/b2/t2/cpu" in {block.case.id for block in made.blocks}
+    chosen = reproduce.recorded_cases(made, run)
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
 
 

@@ -47,7 +47,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name in messages: `node-17`, or `node-17/20261121-163925-standard-22a3`."""
+        """Name in messages: `node-17`, or `node-17/20261125-020000-standard-22a3`."""
         own = clean(self.folder.name, LONGEST_NAME)
         return self.node if own == self.node else f"{self.node}/{own}"
 

@@ -79,7 +79,7 @@ def reproduce(
     from levelfield.report.units import plural
     from levelfield.run.bench import conduct, finish
     from levelfield.run.options import own_of
-    from levelfield.run.reproduce import announced, bases, foreign, foreign_table, intent
+    from levelfield.run.reproduce import announced, bases, foreign, foreign_table, intent, recorded_cases
     from levelfield.schedule import data_sets
 
     if dry_run and as_json:
@@ -98,7 +98,7 @@ def reproduce(
         python_file.keep_recorded(named.function, run.settings.own)
     own_weights.keep_recorded(named.weights, run.settings.own_weights)
     requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
-    chosen = with_launches(make(requested.selection), launches)
+    chosen = with_launches(recorded_cases(make(requested.selection), run), launches)
     for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
     differing = foreign(run, chosen)

@@ -51,7 +51,7 @@ def run_bench(options: Options, console: Console) -> tuple[Path, int]:
     _check_loadgen(options, chosen)
     if resumed is None and (options.so_far or until is not None):
         launcher, _ = choose(options.launcher, base=options.base)
-        first = first_ranking.choose(chosen, launcher, options.base)
+        first = first_ranking.choose(chosen, launcher, options.base, options.until_seconds)
         if first and until is None:
             _rank_first(chosen, first, options, console)
         elif first:

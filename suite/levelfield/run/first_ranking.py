@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
+from levelfield.images import catalogue
 from levelfield.images.base import Source
 from levelfield.images.build import estimate
 from levelfield.launchers.protocol import Launcher
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.types import answers, file_key
-from levelfield.record.references import suffix
+from levelfield.record.references import parse, suffix
 from levelfield.record.schema import Arm
 from levelfield.run.options import Options
 from levelfield.zoo import models
@@ -36,11 +37,11 @@ def needed(chosen: Plan, launcher: Launcher) -> dict[str, list[str]]:
     return {place: names for place, names in found.items() if place in _MADE}
 
 
-def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[str, ...]:
-    """Choose the two arms that are measured first.
+def choose(chosen: Plan, launcher: Launcher, base: Source, until_s: float | None = None) -> tuple[str, ...]:
+    """Choose the two arms that are measured first, or alone where the run has to end sooner than all can be ranked.
 
-    Returns ids of the arms. Empty where to wait for all costs little, and where the profile ranks nothing or takes
-    hours.
+    `until_s`: seconds in which the run has to end; None: no such end. Returns ids of the arms. Empty where to wait for
+    all costs little, and where the profile ranks nothing or takes hours.
     """
     places = needed(chosen, launcher)
     if chosen.profile.clock_seconds is None or chosen.injected or list(places) != [launcher.kind]:
@@ -50,19 +51,30 @@ def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[str, ...]:
         return estimate(names, launcher.kind, base).seconds
 
     images = _images(chosen)
-    pair = quickest(images, seconds)
+    pair = quickest(images, lambda names: (seconds(names), _installed_bytes(names)))
     rest = set(places[launcher.kind]).difference({CANARY}, *(images[arm] for arm in pair))
-    return pair if seconds(rest) >= WORTH_S else ()
+    rest_s = seconds(rest)
+    # All cases of a profile are ranked in the time that it plans; in less, each backend gets a launch or two.
+    too_short = until_s is not None and until_s - rest_s < chosen.profile.clock_seconds
+    return pair if rest_s >= WORTH_S or too_short else ()
 
 
-def quickest(images: Mapping[str, frozenset[str]], seconds: Callable[[frozenset[str]], float]) -> tuple[str, ...]:
+def quickest(
+    images: Mapping[str, frozenset[str]], cost: Callable[[frozenset[str]], tuple[float, int]]
+) -> tuple[str, ...]:
     """Return the two arms that can be measured soonest; empty: no two have an image each.
 
-    `seconds`: how long some images take to make together: they may share a base.
+    `cost`: how long some images take to make together (they may share a base), and their size: where all are there,
+    the smallest load in the shortest time.
     """
-    cost = functools.cache(seconds)
+    known = functools.cache(cost)
     pairs = [pair for pair in itertools.combinations(images, 2) if images[pair[0]] != images[pair[1]]]
-    return min(pairs, key=lambda pair: cost(images[pair[0]] | images[pair[1]]), default=())
+    return min(pairs, key=lambda pair: known(images[pair[0]] | images[pair[1]]), default=())
+
+
+def _installed_bytes(names: Collection[str]) -> int:
+    images = [parse(name) for name in names]
+    return sum(catalogue.lock(each.name, each.variant, each.version).installed_bytes for each in images)
 
 
 def narrowed(options: Options, chosen: Plan, arms: tuple[str, ...]) -> Options:

@@ -25,7 +25,7 @@ from levelfield.record import references
 from levelfield.record.bases import BaseLock
 from levelfield.record.bounds import LONGEST_S
 from levelfield.record.files import DAMAGED
-from levelfield.record.schema import Arm, Image, Run, Settings
+from levelfield.record.schema import Arm, Block, Case, Image, Run, Settings
 from levelfield.report import units
 from levelfield.run.options import Options
 from levelfield.statistics.stopping import DEFAULT_TARGET
@@ -109,6 +109,19 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
         price=settings.price,
         command=("levelfield", "reproduce", run.id),
     )
+
+
+def recorded_cases(chosen: Plan, run: Run) -> Plan:
+    """Return a plan without the cases that the record has none of: its profile may measure others today.
+
+    Threads and device are those of this machine.
+    """
+
+    def asked(block: Block) -> Case:
+        return msgspec.structs.replace(block.case, threads=1, device="cpu")
+
+    there = set(map(asked, run.blocks))
+    return msgspec.structs.replace(chosen, blocks=tuple(block for block in chosen.blocks if asked(block) in there))
 
 
 def _target(settings: Settings) -> float | None:
