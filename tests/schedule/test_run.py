@@ -220,7 +220,7 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(
     reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
-    options = Options(seed=1, ends_on_verdict=True, budget_seconds=15.0)
+    options = Options(seed=1, ends_on_verdict=True, budget_seconds=5.0)
     harness = Harness(planned(plan("latency"), 1), reports, options=options)
     run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"})
     (warning,) = [each for each in run.warnings if each.code == "not-decided"]

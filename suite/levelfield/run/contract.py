@@ -12,17 +12,17 @@ from levelfield.backends import precisions, registry
 from levelfield.backends.info import PRECISIONS, BackendInfo
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
-from levelfield.launchers.protocol import Launcher, LaunchSpec
+from levelfield.launchers.protocol import Launcher
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.plan import Plan, Selection, arms
 from levelfield.plan.names import known
-from levelfield.record.schema import Absent, Arm, Case, Parity
-from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
+from levelfield.record.schema import Absent, Case, Parity
+from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up, paths_of
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_again
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources, cache_folder, remove_caches, task_for
+from levelfield.schedule.resources import RunResources, remove_caches, task_for
 from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from levelfield.zoo import models
 
@@ -149,25 +149,12 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
             return
         yield _settings(where, launch.settings)
         yield _threads(where, worker, case)
-        task = task_for(resources, case, arm, resources.launcher_of(arm).worker_paths(_spec_of(resources, case, arm)))
+        task = task_for(resources, case, arm, paths_of(resources, outcome))
         if case == chosen.blocks[0].case:
             yield from _refusals(info, worker, task)
         yield _frees(where, worker, task, case.model)
     finally:
         end_workers([outcome])
-
-
-def _spec_of(resources: RunResources, case: Case, arm: Arm) -> LaunchSpec:
-    """Return what a launcher must know to say what a worker calls the folders."""
-    return LaunchSpec(
-        name="contract",
-        image=resources.image(arm),
-        threads=case.threads,
-        cpus=resources.cpus,
-        memory_bytes=resources.memory_bytes,
-        artifacts=resources.artifacts.root,
-        cache=cache_folder(resources, case, arm),
-    )
 
 
 def _version(resources: RunResources, outcome: Outcome, info: BackendInfo) -> Check:
@@ -218,15 +205,15 @@ def _refusals(info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
     asked += [("no thread at all", {"threads": 0}), ("a setting that there is not", {"settings": {"no-such": "on"}})]
     asked += [("a device that it does not run on", {"device": "cuda"})] if "cuda" not in info.devices else []
     for what, changes in asked:
-        yield _refused(f"it refuses {what}", worker, msgspec.structs.replace(task, **changes), unsupported=True)
+        yield _refused(f"it refuses {what}", worker, msgspec.structs.replace(task, **changes))
     yield _recovers("it goes on after refusals", worker, task)
 
 
-def _refused(name: str, worker: Worker, task: Task, *, unsupported: bool) -> Check:
+def _refused(name: str, worker: Worker, task: Task) -> Check:
     try:
         worker.ask(Load(task, launch_measured=False), Loaded, LOAD_TIMEOUT_S)
     except WorkerError as error:
-        good = not error.gone and (error.kind == "unsupported" or not unsupported)
+        good = not error.gone and error.kind == "unsupported"
         why = "" if good else f" ({error.kind}{', and its worker is gone' if error.gone else ''})"
         return Check(name, "passed" if good else "failed", error.message + why)
     return Check(name, "failed", "it loaded it")
