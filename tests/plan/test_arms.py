@@ -12,8 +12,6 @@ from levelfield.plan import Selection, arms, make
 from levelfield.plan.arms import fitting_pythons, only_installed, parse
 from levelfield.record.schema import Arm
 
-CURRENT = catalogue.current_version("onnxruntime")
-
 
 @pytest.mark.parametrize(
     ("text", "arm"),
