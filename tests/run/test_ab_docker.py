@@ -142,3 +142,22 @@ def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> No
     }
     assert run("verify", case.reports / one.id, folder=case.folder).code == 0
     assert none_left(engine, command.pid)
+
+
+def test_bisecting_names_the_distribution(case: Case) -> None:
+    """Five distributions changed since 1.22.1; peak memory tells the two apart in a few launches.
+
+    Each mixture is an environment of its own, and a virtual one is made in seconds; images of mixtures are built in
+    `tests/images/test_killed.py`.
+    """
+    command = case.ab(
+        "onnxruntime@1.22.1", "onnxruntime", "--models", "mlp", "--scenarios", "memory", "--bisect",
+        "--launcher", "venv",
+    )  # fmt: skip
+    assert command.code in {0, 1}, command.err
+    assert not command.err
+    out = " ".join(command.out.split())
+    assert "5 distributions differ: coloredlogs, humanfriendly, mpmath, onnxruntime, sympy." in out
+    assert "cannot be installed together" in out, "1.22.1 cannot do without sympy"
+    assert "onnxruntime makes the difference in mlp/memory/fp32/b1" in out
+    assert "cannot be installed without it" in out

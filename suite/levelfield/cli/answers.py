@@ -34,6 +34,7 @@ from levelfield.report.export import rows
 from levelfield.report.tables import Value
 from levelfield.run import explain as operators
 from levelfield.run.explain import Explained
+from levelfield.run.machine_check import MachineMeasured
 from levelfield.safety import terminals
 from levelfield.share.attestation import Check
 from levelfield.share.verify import Verdict, Verified
@@ -133,6 +134,8 @@ class Examined(msgspec.Struct, frozen=True):
     exit_code: int
     """2: something prevents measuring; 0: nothing does."""
     findings: tuple[Finding, ...]
+    measured: MachineMeasured | None = None
+    """The machine's states (`--measure`); None: they were not measured."""
 
 
 class Profile(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import BASE, JSON, LAUNCHER
+from levelfield.options.values import DURATION
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
@@ -18,14 +19,28 @@ if TYPE_CHECKING:
     from levelfield.cli.answers import Listed
     from levelfield.images.base import Source
     from levelfield.machine.findings import Finding
+    from levelfield.run.machine_check import MachineMeasured
 
 LISTS = ("models", "backends", "profiles", "scenarios", "operators", "precisions")
 
 
 @click.command()
+@click.option("--measure", is_flag=True, help="Also measure the machine's states, and what it can decide.")
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    default="2m",
+    help="How long --measure takes, images apart; less than a minute shows the states alone.",
+)
+@LAUNCHER
+@BASE
 @JSON
-def doctor(*, as_json: bool) -> None:
+def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source", as_json: bool) -> None:
     """Check this machine: missing parts, sources of disturbance, and fixes.
+
+    With --measure it also probes the machine, which shows how fast it is when it is calm, how often it is not, and the
+    smallest difference between two programs that six minutes can decide here. Later runs know calm from it.
 
     The exit code is 2 if something prevents measuring.
     """
@@ -54,11 +69,26 @@ def doctor(*, as_json: bool) -> None:
         if finding.fix and finding.state != "ok":
             console.print(f"     → {escape(finding.fix)}", highlight=False)
     _show_cuda(console)
+    measured = _measured(seconds, launcher, base, console) if measure and not worst else None
     if as_json:
         from levelfield.cli.answers import Examined, print_json
 
-        print_json(Examined(1, worst, found))
+        print_json(Examined(1, worst, found, measured))
     sys.exit(worst)
+
+
+def _measured(seconds: float, launcher: str | None, base: "Source", console: Console) -> "MachineMeasured":
+    """Measure the machine's states and print them."""
+    from levelfield.launchers.needs import choose
+    from levelfield.report.progress import opened
+    from levelfield.run import machine_check
+
+    chosen, _ = choose(launcher, base=base)
+    with opened(terminals.console(stderr=True)) as listener:
+        found = machine_check.measure(chosen, listener, seconds)
+    for sentence in machine_check.in_words(found):
+        console.print(escape(sentence), highlight=False)
+    return found
 
 
 def _broken_plugins() -> "list[Finding]":

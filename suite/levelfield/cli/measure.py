@@ -75,6 +75,7 @@ def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each optio
 @click.argument("b", shell_complete=completion.arm)
 @selection
 @MAX_SLOWDOWN
+@Option("--bisect", section=ARMS, is_flag=True, help="Find the package in the two locks that makes the difference.")
 @Option(
     "--why",
     section=ARMS,
@@ -90,6 +91,7 @@ def ab(
     b: str,
     *,
     max_slowdown: float | None,
+    bisect: bool,
     why: bool,
     output: tuple[Path, ...],
     as_json: bool,
@@ -114,8 +116,14 @@ def ab(
     options = options_of({**values, "control": "none"})
     gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
     console = terminals.console(stderr=as_json)
-    answer = measure(a, b, options, gate, console)
-    code = show(answer, console, measured=True)
+    if bisect:
+        from levelfield.run.bisect import run_bisection, show_conclusion
+
+        bisection = run_bisection(a, b, options, gate, console)
+        answer, code = bisection.overall, show_conclusion(bisection, console)
+    else:
+        answer = measure(a, b, options, gate, console)
+        code = show(answer, console, measured=True)
     if why:
         from levelfield.run import why as explained
 

@@ -1,19 +1,26 @@
-"""Locks of another version of the framework: everything else is held as the current lock has it."""
+"""Locks beside the current one: of another version of the framework, or mixed of two locks.
+
+Of another version, everything else is held as the current lock has it. A mixed lock takes some distributions from one
+lock and the rest from another, to find which one makes a difference.
+"""
 
 import difflib
+import hashlib
 import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, catalogue, programs, registries
+from levelfield.images import architectures, catalogue, programs, registries, wheels
 from levelfield.images.catalogue import Lock
 from levelfield.paths import temporary_folder
 from levelfield.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
 
 NEAREST = 3
 """Versions that are suggested in place of one that does not exist."""
+MAX_LISTED = 3
+"""Most distributions that the name of a mixed lock lists; of more it holds only the number."""
 
 
 def target(python: str) -> tuple[str, ...]:
@@ -171,8 +178,79 @@ def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*neighbours, *alike}, key=catalogue.version_key))
 
 
+def changed(first: Lock, second: Lock) -> tuple[str, ...]:
+    """Return the names of the distributions that differ between two locks (version or file), or are missing."""
+    old, new = ({pin.name: (pin.version, pin.sha256) for pin in lock.pins} for lock in (first, second))
+    return _differing(old, new)
+
+
 def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
+
+
+def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
+    """Write the lock that holds `chosen` as the second lock does, and everything else as the first.
+
+    `chosen`: names of distributions. One that only the second lock has is added; one that only the first has is left
+    out. Raises LevelfieldError: the locks are of different images or variants, or for different Pythons.
+    """
+    check_mixable(first, second)
+    pins = [pin for pin in first.pins if pin.name not in chosen]
+    pins += [pin for pin in second.pins if pin.name in chosen]
+    folder = catalogue.mixed_folder(first.image)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{catalogue.stem(first.variant, _name(first, second, chosen))}.lock"
+    catalogue.write(path, tuple(pins), first.python)
+    return catalogue.read(path)
+
+
+def check_mixable(first: Lock, second: Lock) -> None:
+    """Raise a LevelfieldError where no lock can hold distributions of both.
+
+    Raises LevelfieldError: they are of different images or variants, or for different Pythons.
+    """
+    if (first.image, first.variant) != (second.image, second.variant):
+        raise LevelfieldError(
+            f"{first.label} and {second.label} cannot be mixed: they are different images.",
+            fix="Name two versions of one image.",
+        )
+    if first.python != second.python:
+        raise LevelfieldError(
+            f"{first.label} is for Python {first.python} and {second.label} for Python {second.python}: their "
+            "distributions cannot be mixed, since wheels are of one Python.",
+            fix="Name two locks for the same Python.",
+        )
+
+
+def _name(first: Lock, second: Lock, chosen: Collection[str]) -> str:
+    of_framework, python = split_python(first.version)
+    start = of_framework or catalogue.current_version(first.image, first.variant) or "current"
+    names = sorted(chosen)
+    listed = "~".join(names) if len(names) <= MAX_LISTED else f"{len(names)}-distributions"
+    mark = hashlib.sha256("\n".join([first.sha256, second.sha256, *names]).encode()).hexdigest()[:6]
+    return with_python(f"{start}~{listed}~{mark}", python) or ""
+
+
+def conflict(lock: Lock) -> str:
+    """Return why the distributions of a lock cannot be installed together, or an empty string.
+
+    Only the wheels' own requirements decide: what a wheel needs must be among the pins.
+
+    Raises LevelfieldError: a wheel is wrong or cannot be fetched.
+    """
+    wheels.fetch(lock)
+    pinned = {pin.name: pin.version for pin in lock.pins}
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "requirements.txt"
+        source.write_text("".join(f"{each}=={version}\n" for each, version in pinned.items()), encoding="utf-8")
+        arguments = ["--no-header", "--no-annotate", *target(lock.python)]
+        arguments += ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]
+        problem = compile_requirements([source], output, arguments)
+        if problem:
+            return _last(problem)
+        found = {line.partition("==")[0] for line in output.read_text(encoding="utf-8").splitlines() if "==" in line}
+    missing = sorted(found - pinned.keys())
+    return f"{', '.join(missing)} would be missing" if missing else ""
 
 
 def _last(problem: str) -> str:

@@ -410,14 +410,16 @@ def throttled(times: int) -> str:
     return f"The processor lowered its clock {times} times because it was too hot or drew too much power."
 
 
-@_notice("machine-not-probed", "Intervals may be wider than they need to be.")
+@_notice(
+    "machine-not-probed", "Intervals may be wider than they need to be; `levelfield doctor --measure` tries the probe."
+)
 def machine_not_probed(windows: int, total: int, reason: str) -> str:
     return f"The machine was not probed around {windows} of {total} windows: {reason}."
 
 
 @_notice_about(
     "contended-throughout",
-    "Measure at another hour or on another machine.",
+    "Measure at another hour or on another machine; `levelfield doctor --measure` shows how often this one is calm.",
 )
 def contended_throughout(share: float) -> str:
     return f"The machine was contended throughout: {share:.0%} of its probes were calm. Every window is used."
