@@ -69,6 +69,7 @@ def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
         (["verdict", "none"], "There is no upgrade called 'none'."),
         (["verdict", "half"], "has nothing to compare yet"),
         (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
+        (["next", "half", "--all"], "--all is for sides that are image sets"),
         (["next", "half"], "This is not the machine on which the upgrade half was begun"),
     ],
 )
@@ -87,11 +88,11 @@ def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, be
     command = commands.run("upgrade", "begin", "driver", *words, folder=tmp_path, environment=there)
     assert command.code == 0, command.err
     begun = store.load("driver", tmp_path / "reports").begun
-    assert any(each.startswith(variant) for each in begun.planned.results)
+    assert any(each.startswith(variant) for each in begun.plans[0].results)
     newer = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
-    assert results(plan.make(begun.selection, here=newer)) == begun.planned.results
+    assert results(plan.make(begun.selections[0], here=newer)) == begun.plans[0].results
     asked = Selection(variant="auto", models=("mlp",), scenarios=("latency",))
-    assert results(plan.make(asked, here=newer)) != begun.planned.results
+    assert results(plan.make(asked, here=newer)) != begun.plans[0].results
 
 
 def test_begin_says_what_each_run_measures_and_what_it_can_find(tmp_path: Path) -> None:
@@ -103,3 +104,10 @@ def test_begin_says_what_each_run_measures_and_what_it_can_find(tmp_path: Path) 
     launches, found, _ = command.out.splitlines()
     assert launches.startswith("Every boot aims at 10 launches of each arm or more within 4 min, and no control")
     assert found.startswith("5 boots a phase find, four times in five, a slowdown of 1.5")
+
+
+@pytest.mark.parametrize("sides", ["a", "a,b,c"])
+def test_sides_are_two(place: Path, sides: str) -> None:
+    command = commands.call("upgrade", "begin", "x", "--sides", sides, folder=place)
+    assert command.code == 2
+    assert "--sides names two arms" in command.err

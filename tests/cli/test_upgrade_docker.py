@@ -37,7 +37,7 @@ def test_a_kernel_is_upgraded_and_taken_back(tmp_path: Path) -> None:
     assert begun.code == 0, begun.err
     last = []
     for number, release in ((1, "6.1.0"), (2, "6.12.0"), (2, "6.12.0"), (3, "6.1.0")):
-        command = in_boot(tmp_path, number, release, "next", "kernel")
+        command = in_boot(tmp_path, number, release, "next")
         assert command.code == 0, command.err
         last.append(command.out.splitlines()[-1])
     assert last[0].startswith("Next: install the new driver, kernel")

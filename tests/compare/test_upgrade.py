@@ -15,12 +15,12 @@ from levelfield.compare.phrases import note
 from levelfield.compare.types import Comparison, Verdict
 from levelfield.compare.upgrade import Phases, judge
 from levelfield.record import files
-from levelfield.record.schema import Failure, Launch, Parity
-from tests.compare.runs import reduced, row, run, with_launches, with_machine, with_parity
-from tests.compare.upgrades import BOOTS, DESIGN, LOST, OLD_MACHINE, UPGRADED, boots, upgraded
+from levelfield.record.schema import Arm, Failure, Launch, Parity
+from tests.compare.runs import reduced, row, run, with_arm, with_launches, with_machine, with_parity
+from tests.compare.upgrades import BOOTS, DESIGN, LOST, OLD_MACHINE, UPGRADED, Change, boots, upgraded
 from tests.report.hostile import PAYLOAD
 from tests.report.test_html import Page
-from tests.run.upgrade.journals import begun, state
+from tests.run.upgrade.journals import begun, declared, state
 
 
 def verdicts(found: Comparison) -> dict[str, Verdict]:
@@ -204,6 +204,26 @@ def test_smoke_runs_are_not_judged() -> None:
     found = upgraded(change=lambda each: msgspec.structs.replace(each, labels=("smoke",)))
     assert set(verdicts(found).values()) == {Verdict.UNDECIDED}
     assert found.exit_code == 3
+
+
+def test_arms_that_are_declared_as_sides_are_compared() -> None:
+    versions = [Arm("onnxruntime", "onnxruntime", version=version) for version in ("1.29.0", "1.30.0")]
+
+    def only(version: Arm) -> Change:
+        return lambda each: with_arm(each, "onnxruntime", version)
+
+    one = {"backends": ["onnxruntime"]}
+    phases = Phases(
+        boots("before", OLD_MACHINE, only(versions[0]), **one),
+        boots("new", OLD_MACHINE, only(versions[1]), slower={"onnxruntime": 1.25}, **one),
+        boots("after", OLD_MACHINE, only(versions[0]), **one),
+    )
+    found = judge(msgspec.structs.replace(state("", declared()).design, to_come=""), phases)
+    (slow,) = found.rows
+    assert (slow.old_arm, slow.new_arm, slow.verdict) == ("onnxruntime@1.29.0", "onnxruntime@1.30.0", Verdict.SLOWER)
+    assert "a run stands for a boot" in found.notes[0]
+    assert found.old.label == "onnxruntime@1.29.0 (5 runs before, 5 after)"
+    assert not found.settings
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "junit"])

@@ -8,9 +8,11 @@ import click
 
 from levelfield.cli.compare import formats_of, write
 from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
+from levelfield.options.values import NAMES
 from levelfield.safety import terminals
 
 MOST_BOOTS = 100
+_NAME = click.argument("name", required=False)
 
 
 @click.group()
@@ -37,6 +39,13 @@ def upgrade() -> None:
     help="Boots of each phase (before, new and after): three or more.",
 )
 @click.option("--one-way", is_flag=True, help="There is no going back to the old stack: it is not measured again.")
+@click.option(
+    "--sides",
+    metavar="OLD,NEW",
+    type=NAMES,
+    default=(),
+    help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
+)
 @DATA
 @TARGET
 def begin(
@@ -44,38 +53,55 @@ def begin(
     boots: int,
     *,
     one_way: bool,
+    sides: tuple[str, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
     """Declare the upgrade NAME on the old stack, before anything is changed.
 
-    Nothing is measured yet. Run `levelfield upgrade next NAME` in this boot and after every reboot.
+    Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
     """
     from levelfield.run.options import options_of
     from levelfield.run.upgrade import measure, progress, store
 
+    if sides and (len(sides) != 2 or values["backends"]):
+        raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
     console = terminals.console()
-    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way)
+    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
     for line in (*store.promise(state.begun), progress.advice(state)):
         terminals.say(console, line)
 
 
 @upgrade.command(name="next")
-@click.argument("name")
+@_NAME
+@click.option("--all", "all_", is_flag=True, help="With --sides: measure all runs that are left, one after the other.")
 @REPORTS
-def next_(name: str, *, reports: Path) -> None:
+def next_(name: str | None, *, all_: bool, reports: Path) -> None:
     """Measure this boot of the upgrade NAME, and say what comes next.
 
-    Run it after every boot: it sees which side this is, and measures a boot once.
+    Run it after every boot: it sees which side this is, and measures a boot once. NAME may be left out where one
+    upgrade is not done.
 
     Exit codes: 0 measured, or nothing to do; 2 refused.
     """
-    from levelfield.run.upgrade import measure
+    from levelfield.errors import LevelfieldError
+    from levelfield.run.upgrade import measure, store
 
-    measure.advance(name, reports, terminals.console())
+    console = terminals.console()
+    chosen = name or store.open_one(reports)
+    if not chosen:
+        terminals.say(console, "Every upgrade is done: there is nothing to measure.")
+        return
+    if all_ and not store.load(chosen, reports).begun.declared:
+        raise LevelfieldError(
+            "--all is for sides that are image sets: here each run needs a boot of its own.", fix="Leave --all out."
+        )
+    state = measure.advance(chosen, reports, console)
+    while all_ and state.phase is not None:
+        state = measure.advance(chosen, reports, console)
 
 
 @upgrade.command()
-@click.argument("name", required=False)
+@_NAME
 @REPORTS
 def status(name: str | None, *, reports: Path) -> None:
     """Show how far the upgrade NAME is, or all of them, and what comes next."""
@@ -99,6 +125,11 @@ def status(name: str | None, *, reports: Path) -> None:
     help="A setting that may differ between the sides, such as 'clock, governor' or 'gpu, * power limit*'. May be "
     "repeated.",
 )
+@click.option(
+    "--one-way",
+    is_flag=True,
+    help="There turned out to be no going back: judge the upgrade without measuring the old stack again.",
+)
 @FORMAT
 @OUTPUT
 @REPORTS
@@ -106,6 +137,7 @@ def verdict(
     name: str,
     *,
     accept: tuple[str, ...],
+    one_way: bool,
     format_: str | None,
     output: tuple[Path, ...],
     reports: Path,
@@ -119,10 +151,12 @@ def verdict(
     """
     from levelfield.compare.formats import WRITERS, terminal
     from levelfield.compare.upgrade import judge
-    from levelfield.run.upgrade import store
+    from levelfield.run.upgrade import progress, store
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
     state = store.load(name, reports)
+    if one_way:
+        state = progress.without_way_back(state)
     found = judge(state.design, store.load_phases(state, reports), accept)
     write(found, targets)
     if format_ in (None, "terminal") or targets:

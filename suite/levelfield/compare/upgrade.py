@@ -29,6 +29,9 @@ class Design(msgspec.Struct, frozen=True):
     margin: float
     one_way: bool
     """The old stack was not measured again."""
+    replicate: str = "boot"
+    """`run` where image sets stand for the sides, and a run for a boot."""
+    sides: tuple[str, str] = ("old stack", "new stack")
     to_come: str = ""
     """Boots that are still to be measured, in words: `2 boots of the phase after`."""
 
@@ -53,7 +56,7 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
     found = differences([run.machine for run in phases.old], [run.machine for run in phases.new], accepted)
     lost = [each for each in found if each.meant == "not meant"]
     gate = Gate(margin=design.margin)
-    pairs = _pairs(phases)
+    pairs = _pairs(design, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
     judged = _bracketed(compared, phases, gate)
@@ -69,8 +72,8 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
         answer=_answer(judged, drifts, lost, gate, design.to_come),
         exit_code=0,
         kind="upgrade",
-        old=_side("old stack", phases.before, phases.after),
-        new=_side("new stack", phases.new),
+        old=_side(design, 0, phases.before, phases.after),
+        new=_side(design, 1, phases.new),
         notes=tuple(_notes(design, phases, found)),
         rows=judged,
         drifts=drifts,
@@ -84,14 +87,17 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
 
-def _pairs(phases: Phases) -> tuple[Pair, ...]:
-    """Return the arms that answer each other."""
+def _pairs(design: Design, phases: Phases) -> tuple[Pair, ...]:
+    """Return the arms that answer each other; where image sets are the sides, one arm of each."""
     old, new = ({name: arm for run in runs for name, arm in run.arms.items()} for runs in (phases.old, phases.new))
+    if design.replicate == "run" and len(old) == len(new) == 1:
+        return ((next(iter(old)), next(iter(new))),)
     return sides.pair_arms(old, new)
 
 
-def _side(name: str, boots: Sequence[Reduced], after: Sequence[Reduced] = ()) -> Side:
-    count = units.plural(len(boots), "boot")
+def _side(design: Design, side: int, boots: Sequence[Reduced], after: Sequence[Reduced] = ()) -> Side:
+    name = design.sides[side]
+    count = units.plural(len(boots), design.replicate)
     label = f"{name} ({count} before, {len(after)} after)" if after else f"{name} ({count})"
     return Side(label, tuple(run.facts for run in (*boots, *after)))
 
@@ -280,7 +286,13 @@ def _method(gate: Gate, *, bracketed: bool) -> str:
 
 
 def _notes(design: Design, phases: Phases, found: Sequence[Setting]) -> Iterator[str]:
-    if not any(each.meant == "upgrade" for each in found):
+    if design.replicate == "run":
+        yield (
+            "Two image sets stand for the sides, and a run stands for a boot: what a reboot changes is not covered. "
+            "The machine's own stack did not change. What an identical arm would show, the old side's runs show: those "
+            "after are compared with those before."
+        )
+    elif not any(each.meant == "upgrade" for each in found):
         yield "Nothing that is recorded of the software stack differs between the sides."
     states = {
         run.facts.id: {answer.windows_of for answer in run.answers.values()} - {""}
@@ -290,7 +302,7 @@ def _notes(design: Design, phases: Phases, found: Sequence[Setting]) -> Iterator
     if other and any("calm" in seen for seen in states.values()):
         yield (
             f"Not of calm windows in every case: {', '.join(other)}. Such a case is judged by the other "
-            f"boots, where each phase has {LEAST_BOOTS} of them."
+            f"{design.replicate}s, where each phase has {LEAST_BOOTS} of them."
         )
     if design.one_way:
         yield (

@@ -34,8 +34,8 @@ def begun(**changes: object) -> Begun:
             at=at(0),
             tool_version=__version__,
             tool_sha256=tool_sha256(),
-            selection=Selection(),
-            planned=Planned(("onnxruntime/mlp/latency/fp32/b1/t2/cpu",), (0, 1)),
+            selections=(Selection(),),
+            plans=(Planned(("onnxruntime/mlp/latency/fp32/b1/t2/cpu",), (0, 1)),),
             how=How(),
             boots=2,
             one_way=False,
@@ -45,6 +45,12 @@ def begun(**changes: object) -> Begun:
         ),
         **changes,
     )
+
+
+def declared() -> Begun:
+    """Image sets stand for the sides."""
+    selections = tuple(Selection(backends=(name,)) for name in ("onnxruntime@1.29.0", "onnxruntime@1.30.0"))
+    return begun(selections=selections, plans=begun().plans * 2)
 
 
 def at(minute: int) -> str:

@@ -169,10 +169,10 @@ def _rewritten(machine: Machine, **changes: object) -> None:
 
 def test_a_changed_plan_is_refused(machine: Machine) -> None:
     state = machine.begin()
-    planned = state.begun.planned
-    _rewritten(machine, planned=msgspec.structs.replace(planned, cpus=(7,)))
+    planned = state.begun.plans[0]
+    _rewritten(machine, plans=(msgspec.structs.replace(planned, cpus=(7,)),))
     machine.refuses("would be measured otherwise than the upgrade up was planned: on CPUs", "--threads")
-    _rewritten(machine, planned=msgspec.structs.replace(planned, results=(*planned.results, "a/b")))
+    _rewritten(machine, plans=(msgspec.structs.replace(planned, results=(*planned.results, "a/b")),))
     machine.refuses("was planned: without a/b", "--backends")
 
 

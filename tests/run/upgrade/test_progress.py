@@ -18,7 +18,7 @@ from levelfield.run.upgrade.progress import (
     fold,
     step,
 )
-from tests.run.upgrade.journals import at, begun, events, measured, measuring, state
+from tests.run.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
 ONE_WAY = begun(one_way=True)
 
@@ -60,6 +60,13 @@ def test_a_side_that_would_leave_a_phase_incomplete_is_refused(sides: str, side:
     with pytest.raises(LevelfieldError, match=says) as caught:
         step(state(sides), here(side))
     assert caught.value.fix
+
+
+def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:
+    found = state("o", declared())
+    assert step(found, here("old", "boot-1")) == Measure(Phase.BEFORE)
+    assert advice(found) == "Next: levelfield upgrade next up (or --all): 1 run of onnxruntime@1.29.0."
+    assert advice(state("oo", declared())).endswith("2 runs of onnxruntime@1.30.0.")
 
 
 def test_a_run_that_was_cut_off_goes_on_in_its_own_boot_alone() -> None:

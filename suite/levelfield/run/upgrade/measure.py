@@ -39,6 +39,7 @@ from levelfield.run.upgrade.progress import (
     How,
     MeasurementBegun,
     MeasurementDone,
+    Phase,
     Planned,
     Side,
     State,
@@ -91,6 +92,14 @@ def recognise(state: State, seen: Seen) -> Side:
             fix="Run it on that machine, or begin another upgrade here.",
         )
     from_old = _differing(begun.identity, seen.identity)
+    if begun.declared:
+        if from_old:
+            raise LevelfieldError(
+                f"This machine's own stack changed since the upgrade {begun.name} was begun ({from_old}), and its "
+                "sides are image sets.",
+                fix="Bring the old stack back, or begin another upgrade.",
+            )
+        return "new" if state.phase is Phase.NEW else "old"
     if not from_old:
         return "old"
     new = state.new_identity
@@ -124,6 +133,7 @@ def begin(
     *,
     boots: int,
     one_way: bool = False,
+    sides: Sequence[str] = (),
     see: See = see,
 ) -> State:
     """Declare an upgrade, on the old stack; LevelfieldError: there is such an upgrade, or it cannot be planned."""
@@ -140,9 +150,11 @@ def begin(
     launcher, reason = choose(options.launcher, base=options.base)
     if reason:
         terminals.say(console, reason)
-    selection = plan.found_here(options.selection, launcher.kind)
-    made = _plan(selection)
-    seen = see(made.cpus)
+    selections = tuple(msgspec.structs.replace(options.selection, backends=(each,)) for each in sides)
+    selections = tuple(plan.found_here(each, launcher.kind) for each in selections or (options.selection,))
+    plans = tuple(map(_plan, selections))
+    selections = tuple(map(_fixed, selections, plans))
+    seen = see(plans[0].cpus)
     return store.create(
         Begun(
             format=FORMAT,
@@ -150,8 +162,8 @@ def begin(
             at=seen.at,
             tool_version=__version__,
             tool_sha256=tool_sha256(),
-            selection=_fixed(selection, made),
-            planned=_planned(made),
+            selections=selections,
+            plans=tuple(map(_planned, plans)),
             how=How(launcher.kind, *(getattr(options, name) for name in How.__struct_fields__[1:])),
             boots=boots,
             one_way=one_way,
@@ -177,7 +189,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
             state = store.load(name, reports)
         store.check_records(state, reports)
         _check_tool(state.begun)
-        seen = see(state.begun.planned.cpus)
+        seen = see(state.begun.plans[0].cpus)
         which = recognise(state, seen)
         boot = seen.boot(state.begun.salt)
         match progress.step(state, progress.Here(boot, which, seen.at)):
@@ -191,7 +203,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
                 _count(run, reports, written, console)
             case progress.Measure(phase=phase):
                 terminals.say(console, f"{name}: phase {phase}, {which} stack.")
-                chosen = _planned_again(state.begun)
+                chosen = _planned_again(state.begun, which)
 
                 def begun(folder: Path) -> None:
                     tags = _tags(journal.fold(journal.read(folder / files.JOURNAL)).images)
@@ -201,7 +213,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
                     chosen,
                     _options(state.begun, reports),
                     console,
-                    prepared=lambda images: _check_images(state, _tags(images)),
+                    prepared=lambda images: _check_images(state, which, _tags(images)),
                     begun=begun,
                 )
                 _count(folder.name, reports, written, console)
@@ -251,10 +263,11 @@ def _planned(made: Plan) -> Planned:
     return Planned(results=results, cpus=made.cpus, gpu=made.gpu)
 
 
-def _planned_again(begun: Begun) -> Plan:
-    """Plan what a boot measures, and refuse a plan that is no longer the one that was declared."""
-    made = _plan(_found(begun.selection))
-    was, now = begun.planned, _planned(made)
+def _planned_again(begun: Begun, which: Side) -> Plan:
+    """Plan what a side measures, and refuse a plan that is no longer the one that was declared."""
+    index = int(begun.declared and which == "new")
+    made = _plan(_found(begun.selections[index]))
+    was, now = begun.plans[index], _planned(made)
     if was == now:
         return made
     gone = [each for each in was.results if each not in now.results]
@@ -296,9 +309,11 @@ def _tags(images: Iterable[Image]) -> dict[str, str]:
     return {" ".join(filter(None, (each.launcher, each.name, each.variant))): each.tag for each in images}
 
 
-def _check_images(state: State, tags: dict[str, str]) -> None:
-    """Refuse images that are not those of the boots before."""
+def _check_images(state: State, which: Side, tags: dict[str, str]) -> None:
+    """Refuse images that are not those of the boots before; of image sets that stand for sides, those of this side."""
     for boot in state.boots:
+        if state.begun.declared and boot.begun.side != which:
+            continue
         for image, tag in boot.begun.images.items():
             if tags.get(image, tag) != tag:
                 raise LevelfieldError(

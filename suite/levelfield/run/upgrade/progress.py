@@ -18,7 +18,7 @@ from levelfield.plan import Selection
 from levelfield.record.append_only import Lost
 from levelfield.report.units import plural
 
-FORMAT = 2
+FORMAT = 1
 """Version of the journal: a reader refuses a newer one."""
 
 LAUNCHES = 10
@@ -32,7 +32,7 @@ _RunId: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """What every run measures."""
+    """What every run of a side measures."""
 
     results: tuple[str, ...]
     """Ids of arm and case, in their order."""
@@ -61,8 +61,10 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """UTC, ISO 8601, as in every event."""
     tool_version: str
     tool_sha256: str
-    selection: Selection
-    planned: Planned
+    selections: tuple[Selection, ...]
+    """One; or those of the old and the new side, where image sets stand for the sides."""
+    plans: tuple[Planned, ...]
+    """Of each selection."""
     how: How
     boots: int
     """In each phase."""
@@ -74,6 +76,16 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """Of the old software stack."""
     hardware: dict[str, str]
     """Of the machine."""
+
+    @property
+    def declared(self) -> bool:
+        """Whether image sets stand for the sides, and a run for a boot."""
+        return len(self.selections) > 1
+
+    @property
+    def replicate(self) -> str:
+        """What a phase has so many of: `boot`, or `run` where a run stands for a boot."""
+        return "run" if self.declared else "boot"
 
 
 class MeasurementBegun(msgspec.Struct, frozen=True, tag="measuring"):
@@ -145,8 +157,12 @@ class State(msgspec.Struct, frozen=True):
     def design(self) -> Design:
         """What the verdict depends on."""
         begun = self.begun
-        missing = (f"{plural(count, 'boot')} of the phase {phase}" for phase, count in self._missing.items())
-        return Design(begun.how.margin, begun.one_way, to_come=" and ".join(missing))
+        missing = (f"{plural(count, begun.replicate)} of the phase {phase}" for phase, count in self._missing.items())
+        design = Design(begun.how.margin, begun.one_way, begun.replicate, to_come=" and ".join(missing))
+        if not begun.declared:
+            return design
+        old, new = (", ".join(each.backends) for each in begun.selections)
+        return msgspec.structs.replace(design, sides=(old, new))
 
     def missing(self, phase: Phase) -> int:
         """Return how many boots of a phase are still to be measured."""
@@ -206,6 +222,19 @@ def _phase(side: Side, boots: Iterable[Boot]) -> Phase:
     return Phase.AFTER if any(boot.phase is Phase.NEW for boot in boots) else Phase.BEFORE
 
 
+def without_way_back(state: State) -> State:
+    """Return an upgrade that was begun with a way back as one without.
+
+    Raises LevelfieldError: the old stack was measured after the new one: there was a way back.
+    """
+    if after := state.of_phase(Phase.AFTER):
+        raise LevelfieldError(
+            f"The old stack was measured again in {plural(len(after), 'boot')}, so that there is a way back.",
+            fix=f"Leave --one-way out. {advice(state)}",
+        )
+    return msgspec.structs.replace(state, begun=msgspec.structs.replace(state.begun, one_way=True))
+
+
 def _damaged(what: str) -> LevelfieldError:
     return LevelfieldError(
         f"The journal of the upgrade {what}.",
@@ -250,7 +279,7 @@ def step(state: State, here: Here) -> Step:
     if phase is None:
         return Nothing("")
     measured = next((boot for boot in state.boots if boot.begun.boot == here.boot), None)
-    if measured is not None:
+    if measured is not None and not state.begun.declared:
         return Nothing(f"This boot was measured before, by the run {measured.begun.run}.")
     pending = state.pending
     if pending is not None and (pending.boot, pending.side) == (here.boot, here.side):
@@ -302,6 +331,8 @@ def advice(state: State) -> str:
     if phase is None:
         return f"Done: levelfield upgrade verdict {name}"
     missing = state.missing(phase)
+    if state.begun.declared:
+        return f"Next: {again} (or --all): {plural(missing, 'run')} of {_declared(state, phase)}."
     if not state.boots:
         return f"Next: {again} in this boot and after each reboot: {boots} on this side."
     if state.of_phase(phase):
@@ -309,3 +340,8 @@ def advice(state: State) -> str:
     if phase is Phase.NEW:
         return f"Next: install the new driver, kernel or whatever is to be upgraded, then reboot: {boots} on that side."
     return f"Next: go back to the old stack, then reboot: {boots} there."
+
+
+def _declared(state: State, phase: Phase) -> str:
+    """Name the image set of a phase: its backends as they were typed."""
+    return ", ".join(state.begun.selections[phase is Phase.NEW].backends)

@@ -43,6 +43,19 @@ def load(name: str, reports: Path) -> State:
     return fold(_ALL.read(name, reports))
 
 
+def open_one(reports: Path) -> str:
+    """Return the name of the one upgrade that is not done; empty: all are; LevelfieldError: none or several."""
+    known = names(reports)
+    if not known:
+        raise LevelfieldError(
+            f"There is no upgrade under {reports}.", fix="Begin one with `levelfield upgrade begin NAME`."
+        )
+    found = [name for name in known if load(name, reports).phase is not None]
+    if len(found) > 1:
+        raise LevelfieldError(f"{len(found)} upgrades are not done: {', '.join(found)}.", fix="Name one of them.")
+    return found[0] if found else ""
+
+
 def record_of(boot: Boot, reports: Path) -> Path:
     """Return the file of a boot's record."""
     return files.file_of(reports / boot.begun.run)
@@ -75,18 +88,18 @@ SPREADS = 0.005, 0.01
 
 def promise(begun: Begun) -> Iterator[str]:
     """Yield what every run measures, and how small a slowdown its verdicts can find; of a smoke run nothing."""
-    if begun.selection.profile == SMOKE:
+    if begun.selections[0].profile == SMOKE:
         return
     budget = begun.how.budget_seconds
     aims, within = ("aims at", f" within {duration(budget)}") if budget is not None else ("has", "")
-    control = "" if begun.selection.control != "none" else ", and no control: the old side is compared with itself"
-    yield f"Every boot {aims} {LAUNCHES} launches of each arm or more{within}{control}."
+    control = "" if begun.selections[0].control != "none" else ", and no control: the old side is compared with itself"
+    yield f"Every {begun.replicate} {aims} {LAUNCHES} launches of each arm or more{within}{control}."
     smallest = (
         percent(
             smallest_slowdown(
                 begun.boots,
                 spread,
-                cases=len(begun.planned.results),
+                cases=len(begun.plans[0].results),
                 way_back=not begun.one_way,
                 margin=begun.how.margin,
             )
@@ -94,16 +107,17 @@ def promise(begun: Begun) -> Iterator[str]:
         for spread in SPREADS
     )
     found = " and ".join(
-        f"of {each} where boots scatter by {percent(spread)}" for each, spread in zip(smallest, SPREADS, strict=True)
+        f"of {each} where {begun.replicate}s scatter by {percent(spread)}"
+        for each, spread in zip(smallest, SPREADS, strict=True)
     )
-    yield f"{plural(begun.boots, 'boot')} a phase find, four times in five, a slowdown {found}."
+    yield f"{plural(begun.boots, begun.replicate)} a phase find, four times in five, a slowdown {found}."
 
 
 def lines(state: State, reports: Path) -> Iterator[str]:
     """Yield the lines that show an upgrade: its phases, its runs, and what comes next in the last one."""
     begun = state.begun
     design = "old, new" if begun.one_way else "old, new, old"
-    yield f"{begun.name}: {design}, {plural(begun.boots, 'boot')} each; begun {begun.at}"
+    yield f"{begun.name}: {design}, {plural(begun.boots, begun.replicate)} each; begun {begun.at}"
     for phase in state.phases:
         measured = state.of_phase(phase)
         yield f"  {phase}: {len(measured)} of {begun.boots}"
