@@ -9,7 +9,7 @@ from levelfield.cli import config
 from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from tests.commands import call
+from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 
 
@@ -74,6 +74,21 @@ def test_a_value_that_the_option_refuses_is_refused_as_if_typed(tmp_path: Path) 
     assert command.code == 2
     assert command.err.startswith("Defaults from levelfield.toml.\n")
     assert "Invalid value for '--budget': 'soon' is not a duration" in command.err
+
+
+def test_it_is_shown_where_every_value_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "levelfield.toml").write_text('[upgrade.next]\nreports = "there"\n', encoding="utf-8")
+    command = call("config", "show", "upgrade", "next", folder=tmp_path)
+    assert command.code == 0, command.err
+    lines = {words[0]: words[1:] for line in command.out.splitlines() if (words := line.split())}
+    assert lines["--reports"] == ["there", "levelfield.toml"]
+    assert all(words[-1] in {"default", "levelfield.toml"} for name, words in lines.items() if name.startswith("--"))
+    bench = call("config", "show", "bench", folder=tmp_path)
+    shown = [line.split() for line in bench.out.splitlines()]
+    assert ["--margin", "2%", "default"] in shown
+    assert ["--budget", "not", "set", "default"] in shown
+    one_clear_sentence(call("config", "show", "bensh", folder=tmp_path), "There is no command called 'bensh'", "bench")
+    one_clear_sentence(call("config", "show", "fleet", folder=tmp_path), "has commands of its own")
 
 
 def test_every_option_can_be_named_by_what_is_typed() -> None:

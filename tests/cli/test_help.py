@@ -14,7 +14,7 @@ def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there()
     shown = [name for name, command in cli.commands.items() if not command.hidden]
     assert len(shown) <= 18
     assert all(text.count(f"\n  {name} ") == 1 for name in shown)
-    assert "\nAlso: schema." in text
+    assert "\nAlso: completion, config, schema." in text
 
 
 @pytest.mark.parametrize("name", ["bench", "ab"])

@@ -1,22 +1,73 @@
 """What a shell completes: commands, options, and names of models, backends, versions and runs.
 
-click asks for them through the environment, and prints the script that a shell needs:
-`_LEVELFIELD_COMPLETE=bash_source levelfield`, and the same of zsh and fish.
+click asks for completions through the environment (`_LEVELFIELD_COMPLETE`), with a script for each shell. Bash splits
+words at `@` and `=` too (COMP_WORDBREAKS), so its script here asks for whole words and gives back their ends; that for
+fish splits replies at their first comma only, since names are separated by commas.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    add_completion_class,
+    get_completion_class,
+)
 
+from levelfield.errors import LevelfieldError
 from levelfield.options import COMPLETERS
 
 _Choices: TypeAlias = Callable[[click.Context, str], Iterable[str]]
 """What may be typed, by the context of the command and what is typed of a name."""
 _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 """What click asks."""
+VARIABLE = "_LEVELFIELD_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+_ZSH_MARK = "# levelfield completion"
+
+
+class _Bash(BashComplete):
+    """Completion in bash of words that hold `@` or `=`."""
+
+    source_template = """\
+%(complete_func)s() {
+    local line="${COMP_LINE:0:COMP_POINT}" reply type value
+    local -a words=($line)
+    local word="" count=${#words[@]}
+    [[ $line == *[[:space:]] ]] || { word="${words[-1]}"; count=$((count - 1)); }
+    local before="${word%%"${word##*[@=:]}"}"
+    reply=$(env COMP_WORDS="$line" COMP_CWORD="$count" %(complete_var)s=bash_complete "$1")
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        case $type in
+            dir) COMPREPLY=(); compopt -o dirnames ;;
+            file) COMPREPLY=(); compopt -o default ;;
+            plain) COMPREPLY+=("${value#"$before"}") ;;
+        esac
+    done <<<"$reply"
+    return 0
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    @staticmethod
+    def _check_version() -> None:
+        """Ask no bash for its version: `complete -o nosort` says itself what it does not know."""
+
+
+class _Fish(FishComplete):
+    """Completion in fish of values that hold commas."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
+
+
+add_completion_class(_Bash, "bash")
+add_completion_class(_Fish, "fish")
 
 
 def _models(context: click.Context, typed: str) -> Iterable[str]:
@@ -104,3 +155,65 @@ COMPLETERS.update(
     profile=_one(_profiles),
     resume=runs,
 )
+
+
+def script(shell: str) -> str:
+    """Return the script that makes a shell complete the command."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(click.Group("levelfield"), {}, "levelfield", VARIABLE).source()
+
+
+def install(shell: str) -> Sequence[Path]:
+    """Write the script where the shell looks for it; zsh is told in its .zshrc.
+
+    Raises LevelfieldError: a file cannot be written.
+    """
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    configuration = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    file = {
+        "bash": data / "bash-completion" / "completions" / "levelfield",
+        "zsh": data / "levelfield" / "completion.zsh",
+        "fish": configuration / "fish" / "completions" / "levelfield.fish",
+    }[shell]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(script(shell), encoding="utf-8")
+        return (file, *_source_in_zsh(file)) if shell == "zsh" else (file,)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{error.filename or file} cannot be written: {error.strerror}.",
+            fix=f"`levelfield completion {shell}` prints the script, to be put where you like.",
+        ) from error
+
+
+def _source_in_zsh(file: Path) -> Iterator[Path]:
+    """Add the lines that read the script to .zshrc, unless they are there."""
+    startup = Path(os.environ.get("ZDOTDIR") or "~").expanduser() / ".zshrc"
+    text = startup.read_text(encoding="utf-8") if startup.is_file() else ""
+    if _ZSH_MARK not in text:
+        with startup.open("a", encoding="utf-8") as added:
+            added.write(
+                f"\n{_ZSH_MARK}\n(( $+functions[compdef] )) || {{ autoload -Uz compinit; compinit }}\nsource '{file}'\n"
+            )
+        yield startup
+
+
+@click.command(hidden=True)
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.option("--install", "wanted", is_flag=True, help="Write the script to where the shell looks for it.")
+def completion(shell: str | None, *, wanted: bool) -> None:
+    """Print or install the script that makes SHELL complete this command.
+
+    It completes commands, options, and names of models, backends, versions, scenarios and runs. Default: the shell
+    that $SHELL names.
+    """
+    named = shell or Path(os.environ.get("SHELL", "")).name
+    if named not in SHELLS:
+        raise LevelfieldError(f"There is no completion for the shell {named!r}.", fix=f"Name one: {', '.join(SHELLS)}.")
+    if not wanted:
+        print(script(named))
+        return
+    for file in install(named):
+        print(f"Written: {file}")
+    print("It is in effect in the next shell that you start.")

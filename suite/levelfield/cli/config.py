@@ -1,4 +1,4 @@
-"""`levelfield.toml`: defaults of options in a file, by the options' own names.
+"""`levelfield.toml`: defaults of options in a file, by the options' own names; and `levelfield config show`.
 
 A key outside of a table is a default of every command that has such an option; a table is of one command, and wins:
 
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.table import Table
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, printable
 from levelfield.names import unknown
 from levelfield.safety import terminals
 
@@ -115,3 +116,46 @@ def _names_below(group: click.Group) -> set[str]:
     for command in group.commands.values():
         found |= _names_below(command) if isinstance(command, click.Group) else options_of(command).keys()
     return found
+
+
+@click.group(hidden=True)
+def config() -> None:
+    """Show the defaults of options, and where they come from."""
+
+
+@config.command()
+@click.argument("command", nargs=-1, required=True, metavar="COMMAND…")
+@click.pass_context
+def show(context: click.Context, command: tuple[str, ...]) -> None:
+    """Show the value of every option of COMMAND, and where it comes from.
+
+    Values come from levelfield.toml in the current folder; the others are defaults of Levelfield.
+    """
+    root = context.find_root()
+    target: click.Command = root.command
+    target.list_commands(root) if isinstance(target, click.Group) else ()  # those of plug-ins too
+    defaults: Any = root.default_map or {}
+    for word in command:
+        known = target.commands if isinstance(target, click.Group) else {}
+        if word not in known:
+            raise unknown("command", word, sorted(known))
+        target, defaults = known[word], defaults.get(word, {})
+    if isinstance(target, click.Group):
+        raise LevelfieldError(
+            f"{' '.join(command)} has commands of its own.",
+            fix=f"Name one of them: {', '.join(sorted(target.commands))}.",
+        )
+    table = Table("option", "value", "from", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name, option in options_of(target).items():
+        given = option.name in defaults
+        value = defaults[option.name] if given else option.to_info_dict()["default"]
+        table.add_row(f"--{name}", _shown(value), FILE if given else "default")
+    terminals.console().print(table, markup=False)
+
+
+def _shown(value: object) -> str:
+    if value is None or value == ():
+        return "not set"
+    if isinstance(value, list | tuple):
+        return printable(", ".join(map(str, value)))
+    return printable(str(value).lower() if isinstance(value, bool) else str(value))

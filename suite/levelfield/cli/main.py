@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 from rich.markup import escape
 
-from levelfield.cli import config, images, machine, measure, share
+from levelfield.cli import completion, config, images, machine, measure, share
 from levelfield.cli.compare import baseline, compare
 from levelfield.cli.help import ToolGroup
 from levelfield.cli.history import history
@@ -53,7 +53,7 @@ for _command in (
     *(measure.bench, measure.ab, upgrade, measure.explain, compare, baseline, reproduce, history),
     *(share.report, share.verify, share.export, share.publish),
     *(machine.doctor, machine.list_, images.images_, machine.plugins),
-    schema,
+    *(config.config, completion.completion, schema),
 ):
     cli.add_command(_command)
 
