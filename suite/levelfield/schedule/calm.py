@@ -1,6 +1,5 @@
 """The state of the machine during a run: probed in the canary's process, while all workers rest, and waited for."""
 
-import contextlib
 import time
 from collections.abc import Iterable
 from typing import TypeVar
@@ -115,11 +114,13 @@ class MachineStates:
         looked, self._looked = tuple(self._looked), []
         return self.levels, looked
 
-    def close(self) -> None:
-        """Keep what this run saw for the next ones; safe to call twice."""
+    def close(self) -> bool:
+        """Keep what this run saw for the next ones; return whether there was something to keep. Safe to call twice."""
         probes, self._probes = self._probes, []
-        with contextlib.suppress(OSError, LevelfieldError):  # a full disk costs the next run its start alone
-            states.keep(self._machine, levels(probes))
+        try:
+            return states.keep(self._machine, levels(probes))
+        except (OSError, LevelfieldError):  # a full disk costs the next run its start alone
+            return False
 
     def _learn(self) -> None:
         self.levels = levels(self._probes, self._kept)

@@ -17,6 +17,7 @@ from levelfield.run.upgrade.progress import (
     advice,
     fold,
     step,
+    without_way_back,
 )
 from tests.run.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
@@ -60,6 +61,12 @@ def test_a_side_that_would_leave_a_phase_incomplete_is_refused(sides: str, side:
     with pytest.raises(LevelfieldError, match=says) as caught:
         step(state(sides), here(side))
     assert caught.value.fix
+
+
+def test_an_upgrade_turns_out_to_have_no_way_back_unless_it_was_gone() -> None:
+    assert without_way_back(state("oonn")).phase is None
+    with pytest.raises(LevelfieldError, match="measured again in 1 boot, so that there is a way back"):
+        without_way_back(state("oonno"))
 
 
 def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:
