@@ -73,24 +73,6 @@ def test_a_list_names_what_can_be_asked_for(place: Path) -> None:
     assert set(_answer(place, "list", "models")) == {"format", "models"}
 
 
-def test_a_doctor_says_what_it_found_and_ends_with_its_code(place: Path) -> None:
-    command = commands.call("doctor", "--json", folder=place)
-    found = json.loads(command.out)
-    jsonschema.validate(found, answers.schema_of("doctor"))
-    assert found["exit_code"] == command.code
-    assert all(each["message"] in "".join(command.err.split("\n")) for each in found["findings"][:1])
-    assert all(each["fix"] for each in found["findings"] if each["state"] != "ok")
-
-
-def test_a_report_has_the_rows_of_its_table(place: Path) -> None:
-    found = _answer(place, "report", "old")
-    (one,) = found["runs"]
-    assert one["run"] == "old"
-    assert Path(place / one["report"]).is_file()
-    assert {row["arm"] for row in one["results"]} >= {"onnxruntime", "jax"}
-    assert all(row["value"] > 0 for row in one["results"])
-
-
 def test_a_verified_report_has_its_checks(place: Path) -> None:
     _answer(place, "report", "new")
     found = _answer(place, "verify", "reports/new", codes=(0, 3))
@@ -114,12 +96,6 @@ def test_a_trend_has_its_change_point_and_what_differs(place: Path) -> None:
     assert change["runs"] == 15
     assert change["run"] == one["series"]["points"][25]["run"]
     assert any("onnxruntime" in each["name"] + each["group"] for each in change["differences"])
-
-
-def test_what_is_not_there_is_an_error_and_no_json(place: Path) -> None:
-    command = commands.call("report", "neither", "--json", folder=place)
-    assert command.code == 2
-    assert not command.out
 
 
 def test_a_profile_has_its_operators() -> None:

@@ -57,12 +57,6 @@ def test_an_image_that_is_not_there_is_found_before_anything_is_fetched(tmp_path
     assert not (tmp_path / "out.tar").exists()
 
 
-def test_a_bundle_is_no_folder(tmp_path: Path) -> None:
-    command = call("images", "bundle", tmp_path, "canary", folder=tmp_path)
-    assert command.code == 2
-    assert "is a directory" in command.err
-
-
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 
 
@@ -112,3 +106,10 @@ def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.Monkey
     result = CliRunner().invoke(cli, ["images", "lock", "--check", "--json"])
     assert json.loads(result.stdout)["bases"][0]["archived"] == ["libssl3 3.0.15-1"]
     assert CliRunner().invoke(cli, ["images", "lock", "--check", "canary"]).output.count("Debian") == 0
+
+
+def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
+    one_clear_sentence(call("images", "lock", "canary", "--json", folder=tmp_path), "belongs to --check")
+    one_clear_sentence(
+        call("images", "lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes"
+    )

@@ -27,8 +27,3 @@ def test_what_is_emulated_is_not_measured(tmp_path: Path) -> None:
     refused = run("bench", "--models", "mlp", "--backends", "onnxruntime", folder=tmp_path)
     one_clear_sentence(refused, "The processor of these images is emulated")
     assert "--profile smoke" in refused.err
-
-
-def test_what_is_emulated_is_not_pushed(tmp_path: Path, other: str) -> None:
-    refused = run("images", "push", "localhost:5000/levelfield", "canary", folder=tmp_path)
-    one_clear_sentence(refused, f"this is an emulation ({other} on ")
