@@ -85,6 +85,8 @@ class Verify(msgspec.Struct, frozen=True, tag="verify"):
     """After the timed windows: a feed has gone past these inputs, so they are read from the dataset without it."""
     ask_computed: bool = True
     """Whether the framework is also asked in what it computes; that may take longer than the answers."""
+    draw: int | None = None
+    """Of moved inputs (`zoo.sensitivity`), for a user's own network; None: they are as they are."""
 
 
 class Rotate(msgspec.Struct, frozen=True, tag="rotate"):

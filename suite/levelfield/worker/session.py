@@ -44,6 +44,7 @@ from levelfield.worker.sources import (
 )
 from levelfield.worker.window import measure_window, timed_answers
 from levelfield.zoo import digits, weights
+from levelfield.zoo.sensitivity import moved_inputs
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import Goal
 
@@ -152,7 +153,10 @@ class Session:
             fed = [np.array(self._fed.answer(), dtype="<f4", copy=True) for _ in range(request.count // task.batch)]
             return _verified(fed)
         read = inputs_of if self._fed is None else batch_of
-        placed = (model.place(read(task, first)) for first in range(0, request.count, task.batch))
+        batches = (read(task, first) for first in range(0, request.count, task.batch))
+        if request.draw is not None:
+            batches = (moved_inputs(batch, request.draw) for batch in batches)
+        placed = map(model.place, batches)
         if task.own is not None:
             several, calls = timed_answers(model.run, placed, lambda output: copies(model.fetch(output)))
             verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=concatenated(several))

@@ -66,10 +66,13 @@ class Sensitivity(msgspec.Struct, frozen=True):
         return Sensitivity(self.relative_l2 * factor, self.element * factor)
 
 
-def moved(name: str, array: npt.NDArray[Any], draw: int, precision: str = "") -> npt.NDArray[Any]:
+def moved(
+    name: str, array: npt.NDArray[Any], draw: int, precision: str = "", *, whole: bool = False
+) -> npt.NDArray[Any]:
     """Return an array with every number moved, in float64; an array of integers stays.
 
-    `name`: of the stream of signs. `precision`: whose units; empty: those of the array's own type.
+    `name`: of the stream of signs. `precision`: whose units; empty: those of the array's own type. `whole`: whether
+    whole numbers move too.
     """
     if array.dtype.kind not in "fV" and array.dtype.name != "bfloat16":
         return array
@@ -80,7 +83,13 @@ def moved(name: str, array: npt.NDArray[Any], draw: int, precision: str = "") ->
         return np.asarray(values + up * most * _UNITS[precision])
     unit = _UNITS[precision or _BY_TYPE.get(array.dtype.name, "fp32")]
     # What is not finite stays as it is: a mask may be of infinities.
-    return np.where(np.isfinite(values) & (values != np.rint(values)), values * (1 + unit * up), values)
+    moves = np.isfinite(values) & ((values != np.rint(values)) | whole)
+    return np.where(moves, values * (1 + unit * up), values)
+
+
+def moved_inputs(arrays: Arrays, draw: int) -> Arrays:
+    """Return the inputs of one call moved, in their own types, for a network whose weights nobody can move."""
+    return {name: moved(name, array, draw, whole=True).astype(array.dtype) for name, array in arrays.items()}
 
 
 def moved_weights(arrays: Arrays, draw: int, precision: str) -> Arrays:

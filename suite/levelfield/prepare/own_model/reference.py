@@ -181,6 +181,14 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
         with running(launcher, spec) as worker:
             loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
             verified = worker.ask(Verify(count_of(1), ask_computed=False), Verified, TIMEOUT_S)
+            answers = _comparable(model, verified.outputs)
+            progress(f"asking {arm.id} how far the answers of {model.file} move when its inputs are rounded")
+            moves = sensitivity.largest(
+                [answer.values for answer in answers],
+                lambda draw: _arrays(
+                    worker.ask(Verify(count_of(1), ask_computed=False, draw=draw), Verified, TIMEOUT_S)
+                ),
+            )
     except WorkerError as error:
         said = printable(error.message).rstrip(".")
         raise LevelfieldError(
@@ -188,9 +196,16 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
             fix="It has to return the network and its inputs; it runs in a container with that framework and NumPy, "
             "and no other file of yours.",
         ) from error
-    answers = _comparable(model, verified.outputs)
+    answers = tuple(
+        msgspec.structs.replace(answer, sensitivity=move.times(sensitivity.ROUNDED) if move.element else None)
+        for answer, move in zip(answers, moves, strict=True)
+    )
     made = _artifact(f"{model.model} reference", verified, {"arm": arm.id, model.framework: loaded.version})
     return Reference(model, {1: answers}, {1: loaded.inputs_sha256}, (*store.artifacts(model), made))
+
+
+def _arrays(verified: Verified) -> list[npt.NDArray[np.float64]]:
+    return [found for output in verified.outputs if (found := array(output)) is not None]
 
 
 def _comparable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:

@@ -1,0 +1,64 @@
+"""The second opinion on a user's ONNX file: how far it moves, and what nobody's product answers."""
+
+import msgspec
+import numpy as np
+
+from levelfield.prepare.own_model import reference, second_opinion
+from levelfield.worker.messages import Output, Sensed, Verified
+from levelfield.zoo.sensitivity import Sensitivity
+
+RIGHT = np.linspace(-1.0, 1.0, 600).reshape(2, 300)
+KNOWN = (reference.Answer("y", RIGHT.astype(np.float32).astype(np.float64), exact=False),)
+MOVES = Sensitivity(2e-6, 6e-6)
+
+
+def said(values: np.ndarray) -> Output:
+    return Output(values.shape, "<f8", values.tobytes(), exact=False)
+
+
+def second(values: np.ndarray) -> tuple[reference.Answer, bool]:
+    (answer,), agreed = second_opinion._second(KNOWN, Sensed((MOVES,), {}, (said(values),)), "fp32")
+    return answer, agreed
+
+
+def judged(values: np.ndarray, answer: reference.Answer, precision: str = "fp32") -> reference.Parity:
+    return reference.compare_answer(Verified((), b"", outputs=(said(values),)), (answer,), precision, 2)
+
+
+def test_the_answer_in_float64_is_the_reference_where_both_agree() -> None:
+    answer, agreed = second(RIGHT)
+    assert agreed
+    assert (answer.values == RIGHT).all()
+    assert answer.otherwise is None
+
+
+def test_where_they_differ_it_is_said_who_is_nearer() -> None:
+    other = RIGHT * 1.1
+    answer, agreed = second(other)
+    assert not agreed
+    assert (answer.values == KNOWN[0].values).all(), "the reference is what it was"
+    one, two = judged(RIGHT, answer), judged(other, answer)
+    assert one.equal
+    assert "nearer to ONNX Runtime's without optimisations" in one.doubt
+    assert not two.equal
+    assert "nearer to that" in two.doubt
+
+
+def test_one_wrong_number_is_not_equal() -> None:
+    answer, _ = second(RIGHT)
+    wrong = RIGHT.copy()
+    wrong[-1, -1] *= 1.0005
+    found = judged(wrong, answer)
+    assert found.relative_error < found.tolerance
+    assert not found.equal
+    assert found.reason.startswith("A number of the output y is off by")
+    assert found.element_tolerance == 6e-6
+    assert judged(wrong, KNOWN[0]).equal, "nobody knows how far it moves"
+
+
+def test_a_sensitive_file_has_a_wider_tolerance_and_a_quantised_one_that_of_rounding() -> None:
+    answer, _ = second(RIGHT)
+    sensitive = msgspec.structs.replace(answer, sensitivity=Sensitivity(8e-3, 1.0))
+    assert judged(RIGHT * 1.004, sensitive).equal
+    assert not judged(RIGHT * 1.01, sensitive).equal
+    assert not judged(RIGHT * 1.004, answer, "int8").equal, "the reference is the same quantised file"
