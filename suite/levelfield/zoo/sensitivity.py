@@ -113,7 +113,9 @@ def largest(
     """
     found = [Sensitivity(0.0, 0.0)] * len(exact)
     for number in range(DRAWS):
-        found = [_larger(*each) for each in zip(found, _each(exact, draw(number)), strict=True)]
+        outputs = list(draw(number))
+        if len(outputs) == len(exact):
+            found = [_larger(*each) for each in zip(found, _each(exact, outputs), strict=True)]
     return tuple(
         _by_a_step(each, expected, step) if each.element and step else each
         for each, expected, step in zip(found, exact, [*steps, *[0.0] * (len(exact) - len(steps))], strict=True)
