@@ -14,7 +14,7 @@ MATRIX, VECTOR = RANDOM.standard_normal((256, 64)), RANDOM.standard_normal(64)
 
 
 def product(draw: int | None = None) -> np.ndarray:
-    given = (MATRIX, VECTOR)
+    given: tuple[np.ndarray, ...] = (MATRIX, VECTOR)
     if draw is not None:
         given = tuple(sensitivity.moved(str(at), each, draw, "fp32") for at, each in enumerate(given))
     return np.asarray(given[0] @ given[1])

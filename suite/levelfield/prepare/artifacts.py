@@ -326,9 +326,9 @@ class Artifacts:
         def keep(out: Path, exported: Exported) -> None:
             manifest = _Manifest(files=exported.files, opset=exported.opset, versions=exported.versions)
             write_atomically(out / MANIFEST, msgspec.json.encode(manifest))
-            _make_folder(folder.parent)
             publish(out, folder)
 
+        _make_folder(folder.parent)
         try:
             let_export(request, self.root, exporter, launcher, keep)
         except WorkerError as error:

@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 
 from levelfield.prepare.own_model import reference, second_opinion
+from levelfield.record.schema import Parity
 from levelfield.worker.messages import Output, Sensed, Verified
 from levelfield.zoo.sensitivity import Sensitivity
 
@@ -21,7 +22,7 @@ def second(values: np.ndarray) -> tuple[reference.Answer, bool]:
     return answer, agreed
 
 
-def judged(values: np.ndarray, answer: reference.Answer, precision: str = "fp32") -> reference.Parity:
+def judged(values: np.ndarray, answer: reference.Answer, precision: str = "fp32") -> Parity:
     return reference.compare_answer(Verified((), b"", outputs=(said(values),)), (answer,), precision, 2)
 
 
