@@ -196,7 +196,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)
-    precisions = precision.chosen(precisions, arms, placement.device)
+    precisions = precision.chosen(precisions, arms, placement.device, own=own is not None)
     precision.check_fp32(requested, precisions)
     if own is None:
         precision.check_quantized(models, precisions)

@@ -14,22 +14,24 @@ DEFAULT = "fp32"
 QUANTIZED = "int8"
 
 
-def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
+def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str, *, own: bool = False) -> tuple[str, ...]:
     """Return the precisions to measure.
 
-    `requested`: precisions that the user named; empty: `DEFAULT`. Raises LevelfieldError: there is no such precision,
-    or none of the arms computes in it; the message gives the reasons.
+    `requested`: precisions that the user named; empty: `DEFAULT`. `own`: it is that of the user's own file. Raises
+    LevelfieldError: there is no such precision, or none of the arms computes in it; the message gives the reasons.
     """
     requested = known("precision", requested, PRECISIONS) or (DEFAULT,)
     for precision in requested:
-        reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
+        reasons = [precisions.why_not(arm.backend, precision, device, own=own) for arm in arms]
         if all(reasons):
             there = [name for name in PRECISIONS if name != precision]
             others = [name for name in there if any(name in precisions.supported(arm.backend, device) for arm in arms)]
             raise LevelfieldError(
                 f"Nobody here computes in {precision} on the {device.upper() if device == 'cpu' else 'GPU'}. "
                 + " ".join(dict.fromkeys(reasons)),
-                fix=f"Choose --precision {','.join(others)}.",
+                fix=f"Choose --precision {','.join(others)}."
+                if not own
+                else f"Name a backend that does, or give a file in {' or '.join(others)}.",
             )
     return requested
 

@@ -143,7 +143,7 @@ def prepared(model: OwnFile, batch: int) -> ModelFile:
     original = _folder(_content(model))
     sides = describe.shapes(model, batch)
     folder = original
-    if model.batched or model.dimensions:
+    if sides != describe.declared(_graph(original / MODEL, model.file)):
         key = "_".join(f"{name}={size}" for name, size in sorted(sides.items()))
         folder = original / f"sized-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         _write_sized(original, folder, sides, tuple(model.beside))
@@ -185,6 +185,8 @@ def description(model: OwnFile, root: str) -> Own:
                 dtype=each.dtype,
                 shape=each.shape,
                 batched=each.batched,
+                axis=each.axis,
+                least=each.least,
                 path=f"{root}/own/{each.sha256}.npy" if each.sha256 else None,
             )
             for each in model.inputs
