@@ -129,9 +129,16 @@ def shapes(model: OwnFile, batch: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def declared(graph: Graph) -> dict[str, tuple[int | None, ...]]:
-    """Return the shapes of inputs as the file has them."""
-    return {value.name: tuple(side.size for side in value.shape or ()) for value in graph.inputs}
+def needs_sizes(graph: Graph, sides: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether inputs of these shapes must, or should, be written into a file."""
+    declared = [
+        (side.size, size)
+        for value in graph.inputs
+        for side, size in zip(value.shape or (), sides[value.name], strict=True)
+    ]
+    known = all(has in (None, size) for has, size in declared)
+    conditional = any(node.operator == "If" for node in graph.nodes)
+    return not known or (not conditional and any(has is None for has, _ in declared))
 
 
 def _model_name(content: Content, given: Mapping[str, int]) -> str:

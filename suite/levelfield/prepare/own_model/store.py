@@ -139,11 +139,14 @@ def keep(path: Path) -> Content:
 
 
 def prepared(model: OwnFile, batch: int) -> ModelFile:
-    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them."""
+    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them.
+
+    One with conditions keeps its own: ONNX Runtime checks the branch, too, that is for other sizes, and refuses it.
+    """
     original = _folder(_content(model))
     sides = describe.shapes(model, batch)
     folder = original
-    if sides != describe.declared(_graph(original / MODEL, model.file)):
+    if describe.needs_sizes(_graph(original / MODEL, model.file), sides):
         key = "_".join(f"{name}={size}" for name, size in sorted(sides.items()))
         folder = original / f"sized-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         _write_sized(original, folder, sides, tuple(model.beside))
