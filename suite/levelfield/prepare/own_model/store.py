@@ -32,7 +32,6 @@ MAX_BYTES = (2 << 30) - 1
 MAX_VALUES_BYTES = 4 << 30
 _CHUNK = 1 << 22
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_LFS = b"version https://git-lfs.github.com/"
 
 
 def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile | None:
@@ -227,8 +226,6 @@ def _graph(path: Path, name: str) -> onnx_format.Graph:
 
 def _declared(file: BufferedReader, name: str) -> onnx_format.Graph:
     """Read what a file declares; whatever is wrong with it is one sentence."""
-    if file.peek(len(_LFS)).startswith(_LFS):
-        raise LevelfieldError(f"{name} is a pointer of Git LFS, not the file itself.", fix="Fetch it: git lfs pull.")
     try:
         return onnx_format.read_graph(_mapped(file))
     except MalformedError as error:
