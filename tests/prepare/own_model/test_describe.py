@@ -1,5 +1,6 @@
 """What is measured of a file, from the inputs that it declares."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from levelfield.backends import protobuf
-from levelfield.prepare.own_model import describe, onnx_format, store
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_model import describe, dimensions, onnx_format, operators, store
 from levelfield.record.schema import OwnFile
 from levelfield.zoo import inputs
 from levelfield.zoo.spec import Own, OwnInput
@@ -185,7 +187,19 @@ def test_a_damaged_file_is_read_or_refused_and_nothing_else(cut: int, place: int
     content[place % len(content)] = byte
     del content[cut % (2 * len(content)) :]
     try:
-        onnx_format.read_graph(memoryview(bytes(content)))
+        graph = onnx_format.read_graph(memoryview(bytes(content)))
+        assert operators.precision(graph)
+        operators.names(graph)
+        operators.divisors(graph)
+        sizes = describe.resolve("x", graph, {})
+        assert str(describe.missing("x", sizes, {})) + "".join(map(str, describe.refusals("x", graph)))
         b"".join(onnx_format.fixed(memoryview(bytes(content)), {"tokens": (1, 12)}))
     except protobuf.MalformedError:
         pass
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.one_of(st.text(max_size=40), st.text("s01+-*/(), MaxMinod", max_size=130)), one=st.integers(0, 99))
+def test_any_name_of_a_dimension_has_symbols_and_a_size_or_none(name: str, one: int) -> None:
+    with contextlib.suppress(LevelfieldError):
+        assert dimensions.size(name, dict.fromkeys(dimensions.symbols(name), one)) >= 0

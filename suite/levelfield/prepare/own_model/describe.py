@@ -4,6 +4,7 @@ import hashlib
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -158,8 +159,8 @@ def refusals(name: str, graph: Graph) -> Iterator[LevelfieldError]:
     if max(len(graph.inputs), len(graph.outputs)) > MAX_VALUES:
         yield LevelfieldError(f"{name} has more inputs or outputs than {MAX_VALUES}, the most that are measured.")
     for what, found in (("inputs", graph.inputs), ("outputs", graph.outputs)):
-        called = [value.name for value in found]
-        for twice in dict.fromkeys(each for each in called if called.count(each) > 1 or not each):
+        called = Counter(value.name for value in found)
+        for twice in (each for each, count in called.items() if count > 1 or not each):
             yield LevelfieldError(
                 f"{name} has two {what} called {twice}, which nothing tells apart."
                 if twice
@@ -260,10 +261,10 @@ def _can_batch(places: tuple[Place, ...], batch: frozenset[str]) -> bool:
 
 def missing(name: str, sizes: Sizes, given: Mapping[str, int]) -> LevelfieldError:
     """Ask for all sizes that are not known, in one command."""
-    where = {
-        symbol: dict.fromkeys(each.numbered for each in sizes.places if symbol in each.symbols)
-        for symbol in sizes.missing
-    }
+    where: dict[str, dict[str, None]] = {symbol: {} for symbol in sizes.missing}
+    for each in sizes.places:
+        for symbol in where.keys() & {*each.symbols}:
+            where[symbol][each.numbered] = None
     shown = [
         f"{symbol} ({', '.join(indices)})" if [*indices] != [symbol] else symbol for symbol, indices in where.items()
     ]

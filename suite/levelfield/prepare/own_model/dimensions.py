@@ -5,6 +5,7 @@ and `Mod` of symbols and whole numbers. What is no such arithmetic (`batch size`
 signs within it (`batch-size`).
 """
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -51,17 +52,10 @@ def symbols(name: str) -> tuple[str, ...]:
     """
     try:
         tokens = _tokens(name)
-        found = tuple(
-            dict.fromkeys(
-                each
-                for each, after in zip(tokens, [*tokens[1:], ""], strict=True)
-                if _SYMBOL.match(each) and after != "("
-            )
-        )
-        _Reader(tokens, dict.fromkeys(found, 1)).whole()
-    except ZeroDivisionError:
-        return found
-    except _NoArithmeticError:
+        calls = {each for each, after in itertools.pairwise(tokens) if after == "("}
+        found = tuple(dict.fromkeys(each for each in tokens if _SYMBOL.match(each) and each not in calls))
+        _Reader(tokens, dict.fromkeys(found, MAX_SIZE)).whole()
+    except (_NoArithmeticError, ZeroDivisionError):
         return (name,)
     return found or (name,)
 
@@ -80,7 +74,7 @@ def size(name: str, sizes: Mapping[str, int]) -> int:
         return sizes[name]
     try:
         found = _Reader(_tokens(name), sizes).whole()
-    except ZeroDivisionError:
+    except (_NoArithmeticError, ZeroDivisionError):
         found = Fraction(-1)
     if found.denominator != 1 or not 0 <= found <= MAX_SIZE:
         given = ", ".join(f"{each} = {sizes[each]}" for each in symbols(name))

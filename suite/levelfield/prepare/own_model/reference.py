@@ -47,7 +47,7 @@ _MENDS = {
     "ONNX Runtime only *guarantees* support": "Convert it to an older operator set: "
     "onnx.version_converter.convert_version.",
     "Could not find an implementation for": "It has no kernel for these types on a CPU: export it in fp32 or fp16.",
-    "is not a registered function/op": "It has no such operator: export it with another operator set, or with ONNX's "
+    "No Op registered for": "It has no such operator: export it with another operator set, or with ONNX's "
     "own operators.",
 }
 """How to mend a file, by what ONNX Runtime says of it."""
@@ -55,7 +55,7 @@ _MEND = (
     "Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its own with "
     "--input NAME=FILE.npy."
 )
-_SOURCE = re.compile(r":/onnxruntime_src/\S+:\d+ .*\)(?= [A-Z])")
+_SOURCE = re.compile(r"(?<=failed:)/onnxruntime_src/\S+:\d+ .*\)(?= [A-Z])")
 """A place in its source."""
 _PREFIX = re.compile(r"^(\w+: )?(\[ONNXRuntimeError\] : \d+ : \w+ : )?")
 
@@ -124,7 +124,7 @@ def compute(
                 made.append(_artifact(f"{model.model} batch {batch} reference", verified, by))
     except WorkerError as error:
         said = _PREFIX.sub("", printable(error.message)).rstrip(".")
-        said = _SOURCE.sub(":", re.sub(r"\S*/model\.onnx", model.file, said))
+        said = _SOURCE.sub("", re.sub(r"\S*/model\.onnx", model.file, said))
         raise LevelfieldError(
             f"ONNX Runtime, which computes the reference without optimisations, cannot run {model.file}: {said}.",
             fix=next((fix for part, fix in _MENDS.items() if part in said), _MEND),
