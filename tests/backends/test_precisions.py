@@ -18,7 +18,10 @@ def test_what_is_not_there_has_a_reason(name: str, precision: str, device: str) 
         return
     reason = precisions.why_not(name, precision, device)
     assert bool(reason) == (precision not in precisions.supported(name, device))
-    if reason:
+    if precision in set(precisions.supported(name, device, own=True)) - {*precisions.supported(name, device)}:
+        assert not precisions.why_not(name, precision, device, own=True)
+        assert precisions.way(name, precision, device).own
+    elif reason:
         assert reason.startswith(f"{name} runs fp32")
         assert reason.endswith(".")
         with pytest.raises(ValueError, match=f"not {precision}"):

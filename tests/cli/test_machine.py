@@ -9,6 +9,7 @@ from levelfield import plan, scenarios
 from levelfield.backends.info import PRECISIONS
 from tests.commands import call, one_clear_sentence
 from tests.conftest import mounted
+from tests.prepare.own_model import onnx_files
 
 
 @pytest.mark.parametrize("columns", [80, 200])
@@ -20,6 +21,34 @@ def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
     for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *PRECISIONS):
         assert name in command.out
     assert "canary" not in command.out
+
+
+def test_list_says_what_a_file_is_and_what_will_be_refused(tmp_path: Path) -> None:
+    cache = tmp_path / "not" / "yet"
+    where = {"LEVELFIELD_CACHE": str(cache)}
+    onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
+    said = call("list", "encoder.onnx", folder=tmp_path, environment=where)
+    assert said.code == 0, said.err
+    for part in (
+        "fp32, operator set 17, IR 8",
+        "batch × sequence",
+        "Gather 1",
+        "--model encoder.onnx --input sequence",
+    ):
+        assert part in said.out
+    inputs = [onnx_files.value("[bold]x", onnx_files.STRING, [None, "2*s0"])]
+    odd = onnx_files.model([onnx_files.node("RandomNormal", [], ["y"])], [onnx_files.outside("w", [2], "w.bin")],
+                           inputs, [onnx_files.value("y", onnx_files.FLOAT, None)])  # fmt: skip
+    path = onnx_files.write(tmp_path, "odd.onnx", odd)
+    assert "[bold]x" in call("list", str(path), folder=tmp_path, environment=where).out
+    (found,) = [json.loads(call("list", "--json", str(path), folder=tmp_path, environment=where).out)["file"]]
+    assert found["missing"] == ["s0"]
+    for reason, says in zip(
+        found["refused"], ("[bold]x of odd.onnx takes string", "RandomNormal", "w.bin"), strict=True
+    ):
+        assert says in reason
+    one_clear_sentence(call("list", "none.onnx", folder=tmp_path), "none.onnx cannot be read")
+    assert not cache.parent.exists()
 
 
 def test_to_look_makes_no_cache(tmp_path: Path) -> None:

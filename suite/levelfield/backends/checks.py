@@ -30,7 +30,7 @@ def require_supported(backend: str, options: Options) -> None:
             f"{backend} runs on {', '.join(info.devices)} here, not on {options.device}: "
             f"choose --device {info.devices[0]}."
         )
-    if reason := precisions.why_not(backend, options.precision, options.device):
+    if reason := precisions.why_not(backend, options.precision, options.device, own=True):
         raise Unsupported(reason)
     if options.threads < 1:
         raise Unsupported(f"{backend} needs at least one thread; {options.threads} were asked for.")

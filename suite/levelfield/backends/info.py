@@ -2,7 +2,7 @@
 
 import msgspec
 
-PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8")
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8", "int4")
 """Widest first."""
 
 
@@ -13,6 +13,8 @@ class Way(msgspec.Struct, frozen=True):
     """In words, for the report's settings and `levelfield list`."""
     file: str = "fp32"
     """For backends that read files: the precision of the file that they are given."""
+    own: bool = False
+    """Whether it is for files of a user's own alone."""
 
 
 FP32 = Way("everything in fp32")

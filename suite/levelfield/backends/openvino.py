@@ -22,8 +22,8 @@ from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsuppor
 from levelfield.record.measured import Computed
 from levelfield.zoo.decoding import input_names
 
-_PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
-"""The inference precision hint; in int8 it is that of the operators that the file does not quantise."""
+_PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32", "int4": "f32"})
+"""The inference precision hint; in int8 and int4 it is that of the operators that the file does not quantise."""
 _CAPABILITIES = MappingProxyType({"bf16": "BF16", "int8": "INT8"})
 """What OpenVINO must list as an optimisation of this processor, or it would compute in another precision."""
 _PRODUCTS = (
@@ -106,7 +106,9 @@ class OpenVINO:
         """Compile a model for the CPU, and refuse one that would be computed in another precision."""
         self._compiled = self.request = None  # frees the model that was loaded before
         precision = _PRECISIONS[self._options.precision]
-        self._require_capability()
+        available = self._capabilities()
+        if precision == "f16" and "FP16" not in available:
+            precision = "f32"  # a file in 16 bits is computed in 32 where the processor has no instructions for it
         compiled = self._core.compile_model(model, "CPU", self._config(precision))
         known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
         self._settings = {name: _text(compiled.get_property(name)) for name in _READ_BACK if name in known}
@@ -124,7 +126,7 @@ class OpenVINO:
             "INFERENCE_NUM_THREADS": self._options.threads,
         }
 
-    def _require_capability(self) -> None:
+    def _capabilities(self) -> list[str]:
         needed = _CAPABILITIES.get(self._options.precision)
         available = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
         if needed is not None and needed not in available:
@@ -132,6 +134,7 @@ class OpenVINO:
                 f"openvino computes {self._options.precision} on processors with instructions for it, and finds "
                 f"{', '.join(available)} here."
             )
+        return available
 
     def computed(self, inputs: Arrays) -> Computed:
         del inputs  # the compiled model says it without a call

@@ -14,6 +14,8 @@ from levelfield.backends.info import PRECISIONS, Way
 _WHY_NOT: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("cpu", "tf32"): "TF32 is how NVIDIA's tensor cores multiply, and a CPU has none: ask for it on a GPU",
+        ("cpu", "int4"): "only files of your own are in int4",
+        ("cuda", "int4"): "int4 is measured on CPUs only in this version",
         ("cpu", "fp16"): "fp16 is measured on GPUs: on CPUs frameworks compute it by way of fp32; ask for bf16",
         ("cuda", "int8"): "int8 is measured on CPUs only in this version",
         ("cuda", "bf16"): (
@@ -32,22 +34,28 @@ _WHY_NOT_TRAINED: Mapping[str, str] = MappingProxyType(
 """By precision, of all backends that train."""
 
 
-def supported(backend: str, device: str = "cpu", *, training: bool = False) -> tuple[str, ...]:
-    """Return the precisions that a backend computes in on a device, widest first."""
+def supported(backend: str, device: str = "cpu", *, training: bool = False, own: bool = False) -> tuple[str, ...]:
+    """Return the precisions that a backend computes in on a device, widest first.
+
+    `own`: with those of a user's own files.
+    """
     ways = _ways(backend, device, training=training)
-    return tuple(precision for precision in PRECISIONS if precision in ways)
+    return tuple(precision for precision in PRECISIONS if precision in ways and (own or not ways[precision].own))
 
 
-def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> str:
-    """Say why a backend does not compute in a precision on a device; empty where it does, or does not run there."""
-    possible = supported(backend, device, training=training)
+def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool = False, own: bool = False) -> str:
+    """Say why a backend does not compute in a precision on a device; empty where it does, or does not run there.
+
+    `own`: it is that of a user's own file.
+    """
+    possible = supported(backend, device, training=training, own=own)
     if precision in possible or not possible:
         return ""
     if training:
         reason = _WHY_NOT_TRAINED.get(precision, "its mixed precision is not defined here")
         return f"{backend} trains in {', '.join(possible)} here, not in {precision}: {reason}."
-    own = registry.get(backend).why_not.get((device, precision))
-    reason = own or _WHY_NOT.get((device, precision), "this version does not ask it to")
+    its_own = registry.get(backend).why_not.get((device, precision))
+    reason = its_own or _WHY_NOT.get((device, precision), "this version does not ask it to")
     return f"{backend} runs {', '.join(possible)} here, not {precision}: {reason}."
 
 

@@ -38,6 +38,17 @@ class Field(msgspec.Struct, frozen=True):
         return self.value - _WORD if self.value >> _MOST_SHIFT else self.value
 
     @property
+    def integers(self) -> list[int]:
+        """The value as signed numbers: one, or several that are packed."""
+        if isinstance(self.value, int):
+            return [self.integer]
+        found, place = [], 0
+        while place < len(self.value):
+            value, place = _varint(self.value, place)
+            found.append(value - _WORD if value >> _MOST_SHIFT else value)
+        return found
+
+    @property
     def message(self) -> memoryview:
         """The value's bytes."""
         if isinstance(self.value, int):

@@ -23,6 +23,8 @@ _TF32 = Way("tensors in fp32, products and convolutions in TF32")
 _STORED = Way("weights and activations stored in bf16, sums inside products in fp32")
 _STORED_FP16 = Way("weights and activations stored in fp16")
 _FP16_FILE = Way("the ONNX file's own tensors in fp16", file="fp16")
+_OWN_HALVES = Way("as the file of one's own says, its tensors in 16 bits", own=True)
+_OWN_FOUR_BITS = Way("as the file of one's own says, its weights in four bits", own=True)
 _QDQ = Way("post-training static quantisation, 8-bit products and convolutions", file="int8")
 # Which of the ways on CUDA were seen on a GPU, `backends.cuda` says.
 _AUTOCAST = Way("weights and update in fp32; torch.autocast chooses what is computed in bf16")
@@ -180,7 +182,13 @@ _BUILT_IN = {
             distribution="onnxruntime",
             imports=("onnxruntime",),
             ways={
-                "cpu": {"fp32": FP32, "int8": _QDQ},
+                "cpu": {
+                    "fp32": FP32,
+                    "bf16": _OWN_HALVES,
+                    "fp16": _OWN_HALVES,
+                    "int8": _QDQ,
+                    "int4": _OWN_FOUR_BITS,
+                },
                 "cuda": {"fp32": FP32, "tf32": _TF32, "fp16": _FP16_FILE},
             },
             why_not={
@@ -205,7 +213,9 @@ _BUILT_IN = {
                 "cpu": {
                     "fp32": FP32,
                     "bf16": Way("OpenVINO converts the fp32 file: inference precision hint bf16"),
+                    "fp16": _OWN_HALVES,
                     "int8": _QDQ,
+                    "int4": _OWN_FOUR_BITS,
                 }
             },
             decodes=("cpu",),

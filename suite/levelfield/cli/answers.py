@@ -28,6 +28,7 @@ from levelfield.machine.findings import Finding
 from levelfield.names import unknown
 from levelfield.plan.profiles import PROFILES
 from levelfield.plugins import Plugin
+from levelfield.prepare.own_model.listing import File
 from levelfield.record import files, page
 from levelfield.record.schema import Warning_
 from levelfield.report.export import rows
@@ -230,6 +231,8 @@ class Listed(msgspec.Struct, frozen=True, omit_defaults=True):
     scenarios: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
+    file: File | None = None
+    """The ONNX file that was named."""
 
 
 def listed(what: str = "") -> Listed:

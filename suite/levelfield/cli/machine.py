@@ -1,6 +1,7 @@
 """`levelfield doctor`, `list` and `plugins`: what is here, what can be run, and what installed distributions bring."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
     from levelfield.cli.answers import Listed
     from levelfield.images.base import Source
     from levelfield.machine.findings import Finding
+    from levelfield.prepare.own_model.listing import File
     from levelfield.run.machine_check import MachineMeasured
 
 LISTS = ("models", "backends", "profiles", "scenarios", "operators", "precisions")
+
+
+class _Listed(click.Choice[str]):
+    """A kind of name, or an ONNX file."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if value.endswith(".onnx") or "/" in value else super().convert(value, param, ctx)
 
 
 @click.command()
@@ -99,13 +108,18 @@ def _broken_plugins() -> "list[Finding]":
 
 
 @click.command(name="list")
-@click.argument("what", type=click.Choice(LISTS), required=False)
+@click.argument("what", type=_Listed(LISTS), required=False, metavar=f"[{'|'.join((*LISTS, 'FILE.onnx'))}]")
 @JSON
 def list_(what: str | None, *, as_json: bool) -> None:
-    """List models, backends, profiles, scenarios, operators and precisions, or WHAT of these."""
-    from levelfield.cli.answers import listed, print_json
+    """List models, backends, profiles, scenarios, operators and precisions, or WHAT of these.
 
-    answer = listed(what or "")
+    WHAT may be an ONNX file of your own: its inputs, sizes that are missing, its precision, its operators, and why it
+    cannot be measured.
+    """
+    from levelfield.cli.answers import Listed, listed, print_json
+    from levelfield.prepare.own_model import listing
+
+    answer = listed(what or "") if what in (None, *LISTS) else Listed(format=1, file=listing.read(Path(what)))
     if as_json:
         print_json(answer)
     else:
@@ -116,6 +130,8 @@ def _show_listed(answer: "Listed", console: Console) -> None:
     """Print what can be run, readable in a terminal of eighty columns."""
     from levelfield.backends import registry
 
+    if answer.file is not None:
+        _show_file(answer.file, console)
     _show(
         console,
         "Models",
@@ -158,6 +174,27 @@ def _show_listed(answer: "Listed", console: Console) -> None:
         ("Precisions", answer.precisions),
     ):
         _show(console, title, ("",), [(", ".join(names),)] if names else [])
+
+
+def _show_file(file: "File", console: Console) -> None:
+    """Print what an ONNX file is."""
+    console.print(
+        escape(f"{file.file}: {file.size_bytes:,} bytes, {file.precision}, operator set {file.opset}, IR {file.ir}"),
+        highlight=False,
+    )
+    for title, values in (("Inputs", file.inputs), ("Outputs", file.outputs)):
+        rows = ((escape(each.name), each.type, escape(" × ".join(map(str, each.shape)))) for each in values)
+        _show(console, title, ("", "type", "shape"), rows)
+    called = ", ".join(f"{name} {count}" for name, count in file.operators.items())
+    facts = (
+        ("batch", file.batch or "none: a call is one item"),
+        ("sizes that are missing", ", ".join(file.missing)),
+        ("operators", called),
+        ("weights beside it", ", ".join(file.beside)),
+        *(("refused", reason) for reason in file.refused),
+        ("measured by", "" if file.refused else file.command),
+    )
+    _show(console, "What it is", ("", ""), ((fact, escape(text)) for fact, text in facts if text))
 
 
 def _show(console: Console, title: str, headings: "Sequence[str]", rows: "Iterable[Sequence[str]]") -> None:

@@ -187,7 +187,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)
-    precisions = names.chosen_precisions(precisions, arms, placement.device)
+    precisions = names.chosen_precisions(precisions, arms, placement.device, own=own is not None)
     names.check_fp32(requested, precisions)
     if own is None:
         names.check_quantized(models, precisions)

@@ -116,18 +116,25 @@ DEFAULT = "fp32"
 QUANTIZED = "int8"
 
 
-def chosen_precisions(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
-    """Return the precisions to measure, `DEFAULT` where none is named; LevelfieldError: no arm computes in one."""
+def chosen_precisions(
+    requested: Sequence[str], arms: Sequence[Arm], device: str, *, own: bool = False
+) -> tuple[str, ...]:
+    """Return the precisions to measure, `DEFAULT` where none is named; LevelfieldError: no arm computes in one.
+
+    `own`: it is that of the user's own file.
+    """
     requested = known("precision", requested, PRECISIONS) or (DEFAULT,)
     for precision in requested:
-        reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
+        reasons = [precisions.why_not(arm.backend, precision, device, own=own) for arm in arms]
         if all(reasons):
             there = [name for name in PRECISIONS if name != precision]
             others = [name for name in there if any(name in precisions.supported(arm.backend, device) for arm in arms)]
             raise LevelfieldError(
                 f"Nobody here computes in {precision} on the {device.upper() if device == 'cpu' else 'GPU'}. "
                 + " ".join(dict.fromkeys(reasons)),
-                fix=f"Choose --precision {','.join(others)}.",
+                fix="Name a backend that does, or give another file."
+                if own
+                else f"Choose --precision {','.join(others)}.",
             )
     return requested
 

@@ -152,7 +152,7 @@ def file_key(case: Case, arm: Arm) -> FileKey | None:
 def why_absent(case: Case, arm: Arm) -> str:
     """Say why an arm does not answer a case, as far as it is known before a launch; empty where it is not."""
     reason = why_not(arm.backend, case.model) or precisions.why_not(
-        arm.backend, case.precision, case.device, training=case.learns
+        arm.backend, case.precision, case.device, training=case.learns, own=True
     )
     return reason or (registry.get(arm.backend).no_growing_cache if case.growing_cache else "")
 

@@ -623,9 +623,13 @@ class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shape: Integers
     """Without its batch."""
     batched: bool
-    """Whether it begins with the batch."""
+    """Whether it has the batch among its dimensions."""
     sha256: str = ""
     """Of the `.npy` file with the user's own values; empty: they are seeded."""
+    axis: int = 0
+    """Which dimension is the batch, where it is batched."""
+    least: int = 0
+    """Added to seeded whole numbers: 1 where something is divided by them."""
 
 
 class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -641,7 +645,7 @@ class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: tuple[OwnInput, ...]
     outputs: tuple[str, ...]
     precision: str
-    """That of its weights: `fp32`, `fp16`, or `int8` where it is quantised."""
+    """That of its weights: `fp32`, `fp16`, `bf16`, or `int8` and `int4` where it is quantised."""
     opset: int
     dimensions: dict[str, int] = {}
     """Sizes that the user gave to dimensions without one, by name."""

@@ -167,7 +167,10 @@ def inputs(own: OwnFile) -> Table:
 
 
 def _shape(each: OwnInput) -> str:
-    return " × ".join([*(["batch"] if each.batched else []), *map(str, each.shape)]) or "one number"
+    sides = list(map(str, each.shape))
+    if each.batched:
+        sides.insert(each.axis, "batch")
+    return " × ".join(sides) or "one number"
 
 
 def plan(run: Run) -> Iterator[tuple[str, str]]:

@@ -198,7 +198,7 @@ def _threads(where: str, worker: Worker, case: Case) -> Check:
 
 def _refusals(info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
     """Check that what it does not do is refused as unsupported, with a reason, and the worker goes on."""
-    there = precisions.supported(info.name)
+    there = precisions.supported(info.name, own=True)
     asked: list[tuple[str, dict[str, Any]]] = [
         (f"precision {each}", {"precision": each}) for each in PRECISIONS if each not in there
     ]

@@ -69,7 +69,7 @@ def judge(claimed: str, error: float, yardsticks: Mapping[str, float], computed:
             f"weights to {claimed} alone makes {yardstick:.1e}."
         )
         return Finding(computed_in=wide, holds=False, reason=reason)
-    if computed is None or reported in {"", claimed} or claimed == "tf32":
+    if computed is None or reported in {"", claimed} or claimed in {"tf32", "int4"}:
         return Finding(computed_in=claimed, holds=True)
     if reported in _WIDE:
         return Finding(computed_in=claimed, holds=True, emulated=_share(computed))

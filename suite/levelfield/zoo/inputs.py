@@ -10,6 +10,7 @@ item's index, never on what the file computes: two versions of a file are given 
 floating point         uniform in (−1, 1), symmetric about zero, never zero; float32, or rounded from it once
 uint8                  uniform in 0 … 255, as in images
 other integers, bool   0 or 1: valid as a mask, a segment and a token of any vocabulary, though of no text's likeness
+divisors               of whole numbers: 1 or 2, of bool 1, of uint8 1 … 255, so that nothing is divided by zero
 =====================  =======================================================================================
 """
 
@@ -64,13 +65,24 @@ def make_own(model: Own, start: int, count: int) -> Arrays:
 def _values(own_input: OwnInput, start: int, count: int) -> npt.NDArray[np.generic]:
     if own_input.path is not None:
         values = read(Path(own_input.path), own_input)
-        return np.array(values[np.arange(start, start + count) % len(values)] if own_input.batched else values)
-    name = f"{SEED}/own/{own_input.name}"
+        if not own_input.batched:
+            return np.array(values)
+        items = values.shape[own_input.axis]
+        taken: npt.NDArray[np.generic] = np.take(values, np.arange(start, start + count) % items, axis=own_input.axis)
+        return taken
     if not own_input.batched:
-        return seeded(f"{name}/{start // count}", own_input.shape, own_input.dtype)
-    return np.stack(
-        [seeded(f"{name}/{index}", own_input.shape, own_input.dtype) for index in range(start, start + count)]
-    )
+        return _seeded(own_input, start // count)
+    return np.stack([_seeded(own_input, index) for index in range(start, start + count)], axis=own_input.axis)
+
+
+def _seeded(own_input: OwnInput, index: int) -> npt.NDArray[np.generic]:
+    values = seeded(f"{SEED}/own/{own_input.name}/{index}", own_input.shape, own_input.dtype)
+    if not own_input.least:
+        return values
+    if own_input.dtype in {"bool", "uint8"}:
+        return np.where(values == 0, values.dtype.type(1), values)
+    more: npt.NDArray[np.generic] = np.add(values, 1, dtype=values.dtype)
+    return more
 
 
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
@@ -99,16 +111,14 @@ def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
         found.close()
         raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a wrong value to the caller)
     values: npt.NDArray[np.generic] = found
-    items = values.shape[:1] if own_input.batched else ()
-    if (
-        values.dtype.name != own_input.dtype
-        or values.shape != (*items, *own_input.shape)
-        or (own_input.batched and not items)
-    ):
-        shape = ", ".join([*(["items"] if own_input.batched else []), *map(str, own_input.shape)])
+    at, shape = own_input.axis, own_input.shape
+    items = values.shape[at : at + 1] if own_input.batched else ()
+    expected = (*shape[:at], *items, *shape[at:])
+    if values.dtype.name != own_input.dtype or values.shape != expected or (own_input.batched and not items):
+        shown = [*map(str, shape[:at]), *(["items"] if own_input.batched else []), *map(str, shape[at:])]
         raise ValueError(
             f"It holds {values.dtype.name} of shape {values.shape}, and {own_input.name} takes "
-            f"{own_input.dtype} of ({shape})."
+            f"{own_input.dtype} of ({', '.join(shown)})."
         )
     if items == (0,):
         raise ValueError("It holds no item.")

@@ -262,9 +262,13 @@ class OwnInput(msgspec.Struct, frozen=True):
     shape: tuple[int, ...]
     """Without its batch."""
     batched: bool
-    """Whether it begins with the batch."""
+    """Whether it has the batch among its dimensions."""
     path: str | None = None
     """A `.npy` file with the user's own values, as the reader of this sees it; None: they are seeded."""
+    axis: int = 0
+    """Which dimension is the batch, where it is batched."""
+    least: int = 0
+    """Added to seeded whole numbers."""
 
 
 class Own(msgspec.Struct, frozen=True):

@@ -13,8 +13,8 @@ from levelfield.errors import LevelfieldError
 from levelfield.prepare.own_model import store
 from levelfield.record.schema import OwnFile
 
-FLOAT, INT64, BOOL, STRING = 1, 7, 9, 8
-_TYPES = {"float32": FLOAT, "int64": INT64}
+FLOAT, INT64, BOOL, STRING, FLOAT16, BFLOAT16 = 1, 7, 9, 8, 10, 16
+_TYPES = {"float32": FLOAT, "int64": INT64, "float16": FLOAT16, "uint8": 2}
 Shape = Sequence[int | str | None]
 
 
@@ -39,17 +39,28 @@ def value(name: str, element: int, shape: Shape | None) -> bytes:
     return text(1, name.encode()) + text(2, text(1, kind))
 
 
-def node(operator: str, inputs: Sequence[str], outputs: Sequence[str], attributes: bytes = b"") -> bytes:
+def node(
+    operator: str, inputs: Sequence[str], outputs: Sequence[str], attributes: bytes = b"", domain: str = ""
+) -> bytes:
     names = b"".join(text(1, name.encode()) for name in inputs) + b"".join(text(2, name.encode()) for name in outputs)
-    return names + text(4, operator.encode()) + attributes
+    return names + text(4, operator.encode()) + attributes + (text(7, domain.encode()) if domain else b"")
 
 
-def model(nodes: Sequence[bytes], weights: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes]) -> bytes:
-    """A model of operator set 17."""
+def model(
+    nodes: Sequence[bytes],
+    weights: Sequence[bytes],
+    inputs: Sequence[bytes],
+    outputs: Sequence[bytes],
+    *,
+    ir: int = 8,
+    opset: int = 17,
+) -> bytes:
+    """A model of operator set 17, and of ONNX Runtime's own."""
     graph = b"".join(text(1, each) for each in nodes) + text(2, b"graph")
     graph += b"".join(text(5, each) for each in weights)
     graph += b"".join(text(11, each) for each in inputs) + b"".join(text(12, each) for each in outputs)
-    return number(1, 8) + text(7, graph) + text(8, text(1, b"") + number(2, 17))
+    sets = ((b"", opset), (b"com.microsoft", 1))
+    return number(1, ir) + text(7, graph) + b"".join(text(8, text(1, name) + number(2, which)) for name, which in sets)
 
 
 def classifier(*, batch: int | str | None = "batch", beside: str = "") -> bytes:
@@ -60,7 +71,7 @@ def classifier(*, batch: int | str | None = "batch", beside: str = "") -> bytes:
         [
             node("MatMul", ["features", "w"], ["logits"]),
             node("Softmax", ["logits"], ["probabilities"]),
-            node("ArgMax", ["probabilities"], ["class"], _integer("axis", 1) + _integer("keepdims", 0)),
+            node("ArgMax", ["probabilities"], ["class"], integer("axis", 1) + integer("keepdims", 0)),
         ],
         [given],
         [value("features", FLOAT, [batch, 16])],
@@ -74,10 +85,10 @@ def encoder() -> bytes:
     return model(
         [
             node("Gather", ["table", "tokens"], ["vectors"]),
-            node("Cast", ["mask"], ["weight"], _integer("to", FLOAT)),
+            node("Cast", ["mask"], ["weight"], integer("to", FLOAT)),
             node("Unsqueeze", ["weight", "last"], ["column"]),
             node("Mul", ["vectors", "column"], ["hidden"]),
-            node("Cast", ["mask"], ["kept"], _integer("to", INT64)),
+            node("Cast", ["mask"], ["kept"], integer("to", INT64)),
         ],
         [tensor("table", table), tensor("last", np.array([2], dtype="<i8"))],
         [value("tokens", INT64, ["batch", "sequence"]), value("mask", BOOL, ["batch", "sequence"])],
@@ -97,7 +108,7 @@ def write(folder: Path, name: str, content: bytes, beside: Mapping[str, bytes] =
     return path
 
 
-def _integer(name: str, size: int) -> bytes:
+def integer(name: str, size: int) -> bytes:
     """An attribute of a node."""
     return text(5, text(1, name.encode()) + number(3, size) + number(20, 2))
 

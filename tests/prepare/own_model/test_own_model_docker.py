@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import docker
+import numpy as np
 import pytest
 
 from levelfield.record import files
@@ -54,7 +55,73 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     )  # fmt: skip
     broken = onnx_files.write(tmp_path, "broken.onnx", graph)
     refused = run("bench", "--profile", "smoke", "--model", broken, "--backends", "openvino", folder=tmp_path)
-    one_clear_sentence(refused, "cannot run broken.onnx", "Nonsense", "onnx.checker.check_model")
+    one_clear_sentence(refused, "cannot run broken.onnx", "Nonsense", "It has no such operator")
     assert str(tmp_path) not in refused.err
     assert none_left(engine, command.pid)
     assert none_left(engine, refused.pid)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("kind", ["half precision", "four bits", "an empty past", "a state with the batch inside"])
+def test_files_as_they_are(tmp_path: Path, kind: str) -> None:
+    tmp_path.chmod(0o755)
+    content, options, precision = _as_they_are(kind)
+    path = onnx_files.write(tmp_path, "m.onnx", content)
+    command = run(
+        "bench", "--profile", "smoke", "--model", path, *options, "--control", "none", "--scenarios", "throughput",
+        "--batch", "3", "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
+    one = files.read(folder)
+    assert one.settings.own is not None
+    assert one.settings.own.precision == precision
+    answered = [
+        launch for block in one.blocks for generation in block.generations for launch in generation.launches
+        if launch.arm != block.canary
+    ]  # fmt: skip
+    assert {launch.arm for launch in answered} == {"onnxruntime", "openvino"}
+    for launch in answered:
+        assert launch.parity is not None, launch.failure
+        assert launch.parity.equal, launch.parity.reason
+
+
+def _as_they_are(kind: str) -> tuple[bytes, tuple[str, ...], str]:
+    """A file, the options that it needs, and its precision."""
+    stream = np.random.Generator(np.random.Philox(9))
+    if kind == "half precision":
+        weights = onnx_files.tensor("w", stream.standard_normal((16, 4)).astype("<f2"))
+        x, y = (onnx_files.value(name, onnx_files.FLOAT16, ["batch", size]) for name, size in (("x", 16), ("y", 4)))
+        return onnx_files.model([onnx_files.node("MatMul", ["x", "w"], ["y"])], [weights], [x], [y]), (), "fp16"
+    if kind == "four bits":
+        sizes = {"K": 64, "N": 8, "bits": 4, "block_size": 32, "accuracy_level": 4}
+        product = onnx_files.node(
+            "MatMulNBits", ["x", "w", "scales"], ["y"],
+            b"".join(onnx_files.integer(name, size) for name, size in sizes.items()), "com.microsoft",
+        )  # fmt: skip
+        weights = onnx_files.tensor("w", stream.integers(0, 256, (8, 2, 16)).astype("u1"))
+        scales = onnx_files.tensor("scales", stream.random(16).astype("<f4"))
+        x, y = (onnx_files.value(name, onnx_files.FLOAT, ["batch", size]) for name, size in (("x", 64), ("y", 8)))
+        return onnx_files.model([product], [weights, scales], [x], [y]), (), "int4"
+    if kind == "an empty past":
+        node = onnx_files.node("Concat", ["cache", "x"], ["y"], onnx_files.integer("axis", 1))
+        given = [
+            onnx_files.value(name, onnx_files.FLOAT, ["batch", side, 4])
+            for name, side in (("cache", "past"), ("x", "s0"))
+        ]
+        return (
+            onnx_files.model([node], [], given, [onnx_files.value("y", onnx_files.FLOAT, ["batch", "past + s0", 4])]),
+            ("--input", "past=0", "--input", "s0=5"),
+            "fp32",
+        )
+    nodes = [onnx_files.node("MatMul", ["x", "w"], ["hidden"]), onnx_files.node("Add", ["hidden", "state"], ["y"])]
+    given = [
+        onnx_files.value("x", onnx_files.FLOAT, ["batch", 8]),
+        onnx_files.value("state", onnx_files.FLOAT, [2, "batch", 8]),
+    ]
+    weights = onnx_files.tensor("w", stream.standard_normal((8, 8)).astype("<f4"))
+    return (
+        onnx_files.model(nodes, [weights], given, [onnx_files.value("y", onnx_files.FLOAT, [2, "batch", 8])]),
+        (),
+        "fp32",
+    )

@@ -54,6 +54,29 @@ def test_workers_get_the_file_with_all_its_sizes(tmp_path: Path) -> None:
     assert there.read_bytes() == onnx_files.classifier(batch=2), "it is given as it is"
 
 
+def test_a_file_with_conditions_keeps_its_own_sizes(tmp_path: Path) -> None:
+    value = onnx_files.value("x", onnx_files.FLOAT, ["batch", 2])
+    path = onnx_files.write(
+        tmp_path, "if.onnx", onnx_files.model([onnx_files.node("If", ["x"], ["y"])], [], [value], [value])
+    )
+    one = read(path)
+    assert one.batched
+    assert (cache_folder("artifacts") / store.prepared(one, 4).path).read_bytes() == path.read_bytes()
+
+
+def test_weights_in_the_cache_of_the_hub_are_links(tmp_path: Path) -> None:
+    snapshot, blobs = tmp_path / "models--a--b" / "snapshots" / "1" / "onnx", tmp_path / "models--a--b" / "blobs"
+    for folder in (snapshot, blobs):
+        folder.mkdir(parents=True)
+    for name, content in {"m.onnx": onnx_files.classifier(beside="m.onnx_data"),
+                          "m.onnx_data": onnx_files.weights_of_classifier()}.items():  # fmt: skip
+        blob = blobs / hashlib.sha256(content).hexdigest()
+        blob.write_bytes(content)
+        (snapshot / name).symlink_to(f"../../../blobs/{blob.name}")
+    one = read(snapshot / "m.onnx")
+    assert one.beside == {"m.onnx_data": hashlib.sha256(onnx_files.weights_of_classifier()).hexdigest()}
+
+
 def test_weights_beside_it_travel_with_it(tmp_path: Path) -> None:
     content = onnx_files.classifier(beside="w.bin")
     with refused("keeps weights in w.bin, which is not beside it"):

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from levelfield import plan
+from levelfield.backends.protobuf import number
 from levelfield.plan import Selection
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
@@ -24,6 +26,22 @@ def test_what_is_planned_for_it(tmp_path: Path) -> None:
     assert "exporter" not in made.images
     assert made.exporters == ("exporter",), "it says how far the answers move"
     assert "onnxruntime" in plan.make(Selection("smoke", own=one, backends=("openvino",))).images, "the reference's"
+
+
+@pytest.mark.parametrize(
+    ("element", "precision"), [(onnx_files.FLOAT16, "fp16"), (onnx_files.BFLOAT16, "bf16"), (22, "int4")]
+)
+def test_a_file_is_planned_in_its_own_precision_and_no_other(tmp_path: Path, element: int, precision: str) -> None:
+    weight = onnx_files.tensor("w", np.ones(4, "<f2")).replace(number(2, onnx_files.FLOAT16), number(2, element))
+    given, answer = (onnx_files.value(name, onnx_files.FLOAT, [4]) for name in ("x", "y"))
+    one = read(onnx_files.write(tmp_path, "m.onnx", onnx_files.model([], [weight], [given], [answer])))
+    made = plan.make(Selection("smoke", own=one), available=[0, 1])
+    assert made.precisions == (precision,)
+    assert {arm.backend for arm in made.answering} == {"onnxruntime", "openvino"}
+    with refused(f"is in {precision}, and is measured as it is", "Leave out --precision"):
+        plan.make(Selection("smoke", own=one, precisions=("fp32",)))
+    with refused("Nobody here computes in int4"):
+        plan.make(Selection("smoke", precisions=("int4",)))
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,27 @@ References
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from levelfield.backends import protobuf
 from levelfield.backends.protobuf import Field, MalformedError, fields
+from levelfield.prepare.own_model.dimensions import is_named
 
-_MODEL_IR, _MODEL_GRAPH, _MODEL_OPSET = 1, 7, 8
+_MODEL_IR, _MODEL_GRAPH, _MODEL_OPSET, _MODEL_FUNCTION = 1, 7, 8, 25
 _OPSET_DOMAIN, _OPSET_VERSION = 1, 2
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT, _GRAPH_SPARSE = 1, 5, 11, 12, 15
-_NODE_OPERATOR, _NODE_ATTRIBUTE, _NODE_DOMAIN = 4, 5, 7
-_ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = (5, 10), (6, 11)
-_TENSOR_TYPE, _TENSOR_NAME, _TENSOR_EXTERNAL, _TENSOR_LOCATION = 2, 8, 13, 14
+_FUNCTION_NAME, _FUNCTION_NODE, _FUNCTION_DOMAIN = 1, 7, 10
+_NODE_INPUT, _NODE_OUTPUT, _NODE_OPERATOR, _NODE_ATTRIBUTE, _NODE_DOMAIN = 1, 2, 4, 5, 7
+_ATTRIBUTE_NAME, _ATTRIBUTE_NUMBER, _ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = 1, 3, (5, 10), (6, 11)
+_TENSOR_SIDE, _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_EXTERNAL, _TENSOR_LOCATION = 1, 2, 8, 13, 14
 _VALUE_NAME, _VALUE_TYPE = 1, 2
 _TYPE_TENSOR = 1
+_TYPE_KINDS = {4: "a sequence", 5: "a map", 8: "a sparse tensor", 9: "an optional value"}
 _TYPE_ELEMENT, _TYPE_SHAPE = 1, 2
 _TENSOR_ELEMENT, _TENSOR_SHAPE = ((_VALUE_TYPE, _TYPE_TENSOR, number) for number in (_TYPE_ELEMENT, _TYPE_SHAPE))
 """From a value to its tensor's element type and shape."""
@@ -30,16 +36,15 @@ _KEY, _VALUE = 1, 2
 _EXTERNAL = 1
 MAX_DEPTH = 16
 """Graphs within graphs (loops, conditions) that are looked into."""
-MAX_NAME = 200
+MAX_NAME = 4096
 """Characters of a name; a longer one is refused."""
 
 DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
     10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128", 16: "bfloat16",
+    17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4",
+    23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2",
 }  # fmt: skip
-_HALVES = {10, 16}
-_QUANTISED = ("QuantizeLinear", "DequantizeLinear", "QLinear", "Integer", "DynamicQuantize", "QGemm", "QAttention")
-"""What names of operators on 8-bit integers hold."""
 
 
 class Dimension(msgspec.Struct, frozen=True):
@@ -54,9 +59,21 @@ class Value(msgspec.Struct, frozen=True):
 
     name: str
     dtype: str
-    """As NumPy calls it; empty: it is no tensor."""
+    """As NumPy calls it; of what is no tensor, what it is instead."""
     shape: tuple[Dimension, ...] | None
     """None: not even how many sides it has is known."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One call of an operator."""
+
+    operator: str
+    domain: str
+    """Empty: ONNX's own."""
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    numbers: dict[str, int]
+    """Attributes that are whole numbers."""
 
 
 class Graph(msgspec.Struct, frozen=True):
@@ -65,13 +82,23 @@ class Graph(msgspec.Struct, frozen=True):
     inputs: tuple[Value, ...]
     """Those that a caller must give: not the weights, which old files list among them."""
     outputs: tuple[Value, ...]
+    ir: int
+    """Version of the format."""
     opset: int
-    halves: bool
-    """Whether any weight, input or output is in 16-bit floating point."""
-    quantised: bool
-    """Whether any operator quantises or takes 8-bit integers."""
+    nodes: tuple[Node, ...]
+    """Of all graphs, those of conditions, loops and functions among them."""
+    functions: frozenset[tuple[str, str]]
+    """Domain and name of the operators that the file defines itself."""
+    elements: dict[str, int]
+    """Numbers in its weights, by type."""
     beside: tuple[str, ...]
     """Names of the files that hold weights, as the file names them."""
+
+
+class _Weight(NamedTuple):
+    dtype: str
+    elements: int
+    file: str
 
 
 def read_graph(model: memoryview) -> Graph:
@@ -80,22 +107,30 @@ def read_graph(model: memoryview) -> Graph:
     Raises MalformedError: it is not an ONNX model.
     """
     graphs = [each.message for each in _find(model, _MODEL_GRAPH)]
-    if len(graphs) != 1 or not any(_find(model, _MODEL_IR)):
+    ir = next((each.integer for each in _find(model, _MODEL_IR)), None)
+    if len(graphs) != 1 or ir is None:
         raise MalformedError("It holds no graph.")
     (graph,) = graphs
+    functions = [each.message for each in _find(model, _MODEL_FUNCTION)]
     weights = {_text(each.message, _TENSOR_NAME) for each in _find(graph, _GRAPH_INITIALIZER)}
+    weights |= {_text(each.message, _TENSOR_NAME) for each in _find(graph, _GRAPH_SPARSE, 1)}
     inputs = tuple(_value(each.message) for each in _find(graph, _GRAPH_INPUT))
-    outputs = tuple(_value(each.message) for each in _find(graph, _GRAPH_OUTPUT))
-    given = tuple(value for value in inputs if value.name not in weights)
-    found = tuple(_insides(graph, MAX_DEPTH))
+    found = [*_insides(graph, MAX_DEPTH)]
+    for each in functions:
+        found += _of_nodes(_find(each, _FUNCTION_NODE), MAX_DEPTH)
+    tensors = [each for each in found if isinstance(each, _Weight)]
+    elements: Counter[str] = Counter()
+    for tensor in tensors:
+        elements[tensor.dtype] += tensor.elements
     return Graph(
-        inputs=given,
-        outputs=outputs,
+        inputs=tuple(value for value in inputs if value.name not in weights),
+        outputs=tuple(_value(each.message) for each in _find(graph, _GRAPH_OUTPUT)),
+        ir=ir,
         opset=max((_opset(each.message) for each in _find(model, _MODEL_OPSET)), default=0),
-        halves=any(kind in _HALVES for kind, _, _ in found)
-        or any(value.dtype in {"float16", "bfloat16"} for value in (*given, *outputs)),
-        quantised=any(any(part in operator for part in _QUANTISED) for _, operator, _ in found),
-        beside=tuple(dict.fromkeys(file for _, _, file in found if file)),
+        nodes=tuple(each for each in found if isinstance(each, Node)),
+        functions=frozenset((_domain(each, _FUNCTION_DOMAIN), _text(each, _FUNCTION_NAME)) for each in functions),
+        elements=dict(elements),
+        beside=tuple(dict.fromkeys(each.file for each in tensors if each.file)),
     )
 
 
@@ -122,29 +157,41 @@ def _with_shape(field: Field, shapes: Mapping[str, tuple[int, ...]]) -> bytes | 
     return protobuf.text(_GRAPH_INPUT, protobuf.text(_VALUE_NAME, name.encode()) + protobuf.text(_VALUE_TYPE, kind))
 
 
-def _insides(graph: memoryview, depth: int) -> Iterator[tuple[int, str, str]]:
-    """Yield the element type and the file of every tensor, and the operator of every node, in all graphs."""
+def _insides(graph: memoryview, depth: int) -> Iterator[_Weight | Node]:
+    """Yield every weight and every node, in all graphs."""
     if depth == 0:
         raise MalformedError("Its graphs lie too deep in one another.")
-    for each in fields(graph):
-        if each.number == _GRAPH_INITIALIZER:
-            yield _tensor(each.message)
-        elif each.number == _GRAPH_SPARSE:
-            yield from (_tensor(part.message) for part in fields(each.message) if part.number in {1, 2})
-        elif each.number == _GRAPH_NODE:
-            yield from ((0, part.text, "") for part in _find(each.message, _NODE_OPERATOR))
-            for attribute in _find(each.message, _NODE_ATTRIBUTE):
-                for part in fields(attribute.message):
+    yield from (_tensor(each.message) for each in _find(graph, _GRAPH_INITIALIZER))
+    for each in _find(graph, _GRAPH_SPARSE):
+        yield from (_tensor(part.message) for part in fields(each.message) if part.number in {1, 2})
+    yield from _of_nodes(_find(graph, _GRAPH_NODE), depth)
+
+
+def _of_nodes(nodes: Iterable[Field], depth: int) -> Iterator[_Weight | Node]:
+    for node in nodes:
+        names: dict[int, list[str]] = {_NODE_INPUT: [], _NODE_OUTPUT: [], _NODE_OPERATOR: []}
+        numbers = {}
+        for each in fields(node.message):
+            if each.number in names:
+                names[each.number].append(_bounded(each.text))
+            elif each.number == _NODE_ATTRIBUTE:
+                for part in fields(each.message):
                     if part.number in _ATTRIBUTE_TENSORS:
                         yield _tensor(part.message)
                     elif part.number in _ATTRIBUTE_GRAPHS:
                         yield from _insides(part.message, depth - 1)
+                    elif part.number == _ATTRIBUTE_NUMBER:
+                        numbers[_text(each.message, _ATTRIBUTE_NAME)] = part.integer
+        inputs, outputs = tuple(names[_NODE_INPUT]), tuple(names[_NODE_OUTPUT])
+        yield Node("".join(names[_NODE_OPERATOR]), _domain(node.message, _NODE_DOMAIN), inputs, outputs, numbers)
 
 
-def _tensor(tensor: memoryview) -> tuple[int, str, str]:
-    kind, elsewhere, file = 0, False, ""
+def _tensor(tensor: memoryview) -> _Weight:
+    kind, elements, elsewhere, file = 0, 1, False, ""
     for each in fields(tensor):
-        if each.number == _TENSOR_TYPE:
+        if each.number == _TENSOR_SIDE:
+            elements *= math.prod(each.integers)
+        elif each.number == _TENSOR_TYPE:
             kind = each.integer
         elif each.number == _TENSOR_LOCATION:
             elsewhere = each.integer == _EXTERNAL
@@ -152,22 +199,26 @@ def _tensor(tensor: memoryview) -> tuple[int, str, str]:
             file = _text(each.message, _VALUE)
     if elsewhere and not file:
         raise MalformedError("A weight is in another file that it does not name.")
-    return kind, "", file if elsewhere else ""
+    return _Weight(DTYPES.get(kind, f"type {kind}"), elements, file if elsewhere else "")
 
 
 def _value(value: memoryview) -> Value:
     shape = None
     for each in _find(value, *_TENSOR_SHAPE):
         shape = tuple(_dimension(side.message) for side in _find(each.message, _SHAPE_DIM))
-    element = _element(value)
-    return Value(_text(value, _VALUE_NAME), DTYPES.get(element, f"type {element}") if element else "", shape)
+    if element := _element(value):
+        dtype = DTYPES.get(element, f"type {element}")
+    else:
+        kinds = [_TYPE_KINDS[each.number] for each in _find_all(value, _VALUE_TYPE) if each.number in _TYPE_KINDS]
+        dtype = next(iter(kinds), "nothing that the file says the type of")
+    return Value(_text(value, _VALUE_NAME), dtype, shape)
 
 
 def _dimension(side: memoryview) -> Dimension:
     for each in fields(side):
-        if each.number == _DIM_PARAM and each.message:
+        if each.number == _DIM_PARAM and is_named(each.text):
             return Dimension(name=_bounded(each.text))
-        if each.number == _DIM_VALUE and each.integer > 0:  # some exporters write 0 or -1 where they know none
+        if each.number == _DIM_VALUE and each.integer >= 0:  # some exporters write -1 where they know none
             return Dimension(size=each.integer)
     return Dimension()
 
@@ -179,13 +230,25 @@ def _element(value: memoryview) -> int:
 
 def _opset(entry: memoryview) -> int:
     """Return the version of ONNX's own operators; 0: the entry is about others'."""
-    if _text(entry, _OPSET_DOMAIN) not in {"", "ai.onnx"}:
+    if _domain(entry, _OPSET_DOMAIN):
         return 0
     return next((each.integer for each in _find(entry, _OPSET_VERSION)), 0)
 
 
 def _text(message: memoryview, number: int) -> str:
     return _bounded(next((each.text for each in _find(message, number)), ""))
+
+
+def _domain(message: memoryview, number: int) -> str:
+    """Return a domain of operators; empty: ONNX's own."""
+    found = _text(message, number)
+    return "" if found == "ai.onnx" else found
+
+
+def _find_all(message: memoryview, number: int) -> Iterator[Field]:
+    """Yield all fields of the messages of a number."""
+    for each in _find(message, number):
+        yield from fields(each.message)
 
 
 def _find(message: memoryview, number: int, *path: int) -> Iterator[Field]:

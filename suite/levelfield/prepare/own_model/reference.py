@@ -43,6 +43,21 @@ TOLERANCE = 1e-4
 """Of fp32."""
 FLOAT64 = "float64"
 """Key of what made a reference in float64."""
+_MENDS = {
+    "Unsupported model IR version": "Save it in an older format: set ir_version of the model that onnx.load returns.",
+    "ONNX Runtime only *guarantees* support": "Convert it to an older operator set: "
+    "onnx.version_converter.convert_version.",
+    "Could not find an implementation for": "It has no kernel for these types on a CPU: export it in fp32 or fp16.",
+    "No Op registered for": "It has no such operator: export it with another operator set, or with ONNX's "
+    "own operators.",
+}
+"""How to mend a file, by what ONNX Runtime says of it."""
+_MEND = (
+    "Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its own with "
+    "--input NAME=FILE.npy."
+)
+_SOURCE = re.compile(r"(?<=failed:)/onnxruntime_src/\S+:\d+ .*\)(?= [A-Z])")
+"""A place in its source."""
 _PREFIX = re.compile(r"^(\w+: )?(\[ONNXRuntimeError\] : \d+ : \w+ : )?")
 
 
@@ -130,11 +145,10 @@ def compute(
                 made.append(_artifact(f"{model.model} batch {batch} reference", verified, by))
     except WorkerError as error:
         said = _PREFIX.sub("", printable(error.message)).rstrip(".")
-        said = re.sub(r"\S*/model\.onnx", model.file, said)
+        said = _SOURCE.sub("", re.sub(r"\S*/model\.onnx", model.file, said))
         raise LevelfieldError(
             f"ONNX Runtime, which computes the reference without optimisations, cannot run {model.file}: {said}.",
-            fix="Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its "
-            "own with --input NAME=FILE.npy.",
+            fix=next((fix for part, fix in _MENDS.items() if part in said), _MEND),
         ) from error
     return Reference(
         model=model,

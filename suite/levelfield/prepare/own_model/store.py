@@ -10,8 +10,8 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
 
 from levelfield import untrusted
@@ -138,11 +138,14 @@ def keep(path: Path) -> Content:
 
 
 def prepared(model: OwnFile, batch: int) -> ModelFile:
-    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them."""
+    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them.
+
+    One with conditions keeps its own: ONNX Runtime checks the branch, too, that is for other sizes, and refuses it.
+    """
     original = _folder(_content(model))
     sides = describe.shapes(model, batch)
     folder = original
-    if model.batched or model.dimensions:
+    if describe.needs_sizes(_graph(original / MODEL, model.file), sides):
         key = "_".join(f"{name}={size}" for name, size in sorted(sides.items()))
         folder = original / f"sized-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         _write_sized(original, folder, sides, tuple(model.beside))
@@ -184,6 +187,8 @@ def description(model: OwnFile, root: str) -> Own:
                 dtype=each.dtype,
                 shape=each.shape,
                 batched=each.batched,
+                axis=each.axis,
+                least=each.least,
                 path=f"{root}/own/{each.sha256}.npy" if each.sha256 else None,
             )
             for each in model.inputs
@@ -205,11 +210,24 @@ def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[
     return found
 
 
+def look(path: Path) -> tuple[str, int, onnx_format.Graph]:
+    """Return a file's name, its size, and what it declares.
+
+    Raises LevelfieldError: it cannot be read, or is no ONNX model.
+    """
+    with _opened(path) as file:
+        return _shown(path), os.fstat(file.fileno()).st_size, _declared(file, _shown(path))
+
+
 def _graph(path: Path, name: str) -> onnx_format.Graph:
+    with path.open("rb") as file:
+        return _declared(file, name)
+
+
+def _declared(file: BufferedReader, name: str) -> onnx_format.Graph:
     """Read what a file declares; whatever is wrong with it is one sentence."""
     try:
-        with _mapped(path) as whole:
-            return onnx_format.read_graph(whole)
+        return onnx_format.read_graph(_mapped(file))
     except MalformedError as error:
         raise LevelfieldError(
             f"{name} is not an ONNX model, or a damaged one: {str(error)[0].lower()}{str(error)[1:]}".rstrip(".") + ".",
@@ -217,25 +235,25 @@ def _graph(path: Path, name: str) -> onnx_format.Graph:
         ) from error
 
 
-@contextmanager
-def _mapped(path: Path) -> Iterator[memoryview]:
-    if not path.stat().st_size:
-        yield memoryview(b"")
-        return
-    with path.open("rb") as file:
-        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    yield memoryview(whole)  # closed with the last view of it
+def _mapped(file: BufferedReader) -> memoryview:
+    """Show a file's bytes; they are closed with the last view of them."""
+    if not os.fstat(file.fileno()).st_size:
+        return memoryview(b"")
+    return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = None) -> tuple[str, int]:
-    """Copy a plain file; return its SHA-256 and its size."""
+def _opened(source: Path, inside: Path | None = None) -> BufferedReader:
     try:
-        opened = untrusted.open_plain(source, inside=inside)
+        return untrusted.open_plain(source, inside=inside)
     except OSError as error:
         raise LevelfieldError(
             f"{_shown(source)} cannot be read: {error.strerror or error}.", fix="Name an ONNX file that is there."
         ) from error
-    with opened as file, target.open("wb") as copy:
+
+
+def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = None) -> tuple[str, int]:
+    """Copy a plain file; return its SHA-256 and its size."""
+    with _opened(source, inside) as file, target.open("wb") as copy:
         status = os.fstat(file.fileno())
         if status.st_size > most_bytes:
             raise LevelfieldError(
@@ -251,8 +269,11 @@ def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = 
     return digest.hexdigest(), size_bytes
 
 
-def _copy_beside(path: Path, name: str, draft: Path) -> str:
-    """Copy a file with weights that must lie beside the model, and nowhere else; return its SHA-256."""
+def find_beside(path: Path, name: str) -> Path:
+    """Return a file with weights, which must lie beside the model, and nowhere else.
+
+    Raises LevelfieldError: it lies elsewhere, or is not there.
+    """
     if Path(name).name != name or name in {MODEL, ".", ".."} or "\\" in name or "\0" in name or name.startswith("."):
         raise LevelfieldError(
             f"{_shown(path)} keeps weights in {name!r}, and only files in its own folder are read, not called {MODEL}.",
@@ -264,7 +285,11 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
             f"{_shown(path)} keeps weights in {name}, which is not beside it.",
             fix="Put it there, or save the model again as one file: onnx.save_model(onnx.load(…), …).",
         )
-    return _copy(source, draft / name, 1 << 40, inside=path.parent)[0]
+    return source
+
+
+def _copy_beside(path: Path, name: str, draft: Path) -> str:
+    return _copy(find_beside(path, name), draft / name, 1 << 40, inside=path.parent)[0]
 
 
 def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: tuple[str, ...]) -> None:
@@ -274,8 +299,8 @@ def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ..
     with temporary_folder("own") as outer:
         draft = outer / "draft"
         draft.mkdir()
-        with _mapped(original / MODEL) as whole, (draft / MODEL).open("wb") as file:
-            file.writelines(onnx_format.fixed(whole, sides))
+        with (original / MODEL).open("rb") as whole, (draft / MODEL).open("wb") as file:
+            file.writelines(onnx_format.fixed(_mapped(whole), sides))
         untrusted.limit_access(draft / MODEL, (original / MODEL).stat().st_mode)
         for name in beside:
             (draft / name).hardlink_to(original / name)
