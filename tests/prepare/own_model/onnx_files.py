@@ -44,12 +44,18 @@ def node(operator: str, inputs: Sequence[str], outputs: Sequence[str], attribute
     return names + text(4, operator.encode()) + attributes
 
 
-def model(nodes: Sequence[bytes], weights: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes]) -> bytes:
-    """A model of operator set 17."""
+def model(
+    nodes: Sequence[bytes],
+    weights: Sequence[bytes],
+    inputs: Sequence[bytes],
+    outputs: Sequence[bytes],
+    *,
+    opset: int = 17,
+) -> bytes:
     graph = b"".join(text(1, each) for each in nodes) + text(2, b"graph")
     graph += b"".join(text(5, each) for each in weights)
     graph += b"".join(text(11, each) for each in inputs) + b"".join(text(12, each) for each in outputs)
-    return number(1, 8) + text(7, graph) + text(8, text(1, b"") + number(2, 17))
+    return number(1, 8) + text(7, graph) + text(8, text(1, b"") + number(2, opset))
 
 
 def classifier(*, batch: int | str | None = "batch", beside: str = "") -> bytes:
@@ -85,6 +91,18 @@ def encoder() -> bytes:
     )
 
 
+def average_pool() -> bytes:
+    """Means of 2 × 2, padded with zeros that count at the end alone: ONNX Runtime before 1.26 divides by too few."""
+    padded = _integers("kernel_shape", 2, 2) + _integers("pads", 0, 0, 1, 1) + _integer("count_include_pad", 1)
+    return model(
+        [node("AveragePool", ["x"], ["y"], padded)],
+        [],
+        [value("x", FLOAT, ["batch", 1, 2, 2])],
+        [value("y", FLOAT, ["batch", 1, 2, 2])],
+        opset=19,
+    )
+
+
 def weights_of_classifier() -> bytes:
     return np.random.Generator(np.random.Philox(7)).standard_normal((16, 4)).astype("<f4").tobytes()
 
@@ -100,6 +118,10 @@ def write(folder: Path, name: str, content: bytes, beside: Mapping[str, bytes] =
 def _integer(name: str, size: int) -> bytes:
     """An attribute of a node."""
     return text(5, text(1, name.encode()) + number(3, size) + number(20, 2))
+
+
+def _integers(name: str, *sizes: int) -> bytes:
+    return text(5, text(1, name.encode()) + b"".join(number(8, size) for size in sizes) + number(20, 7))
 
 
 def read(path: Path, sizes: dict[str, int] | None = None, values: dict[str, Path] | None = None) -> OwnFile:
