@@ -192,7 +192,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
-        models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
+        models = tuple(each.model for each in own.sized)
+        scenarios = support.scenarios(own, selection.scenarios, profile.scenarios)
         precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)

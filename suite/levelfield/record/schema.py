@@ -644,6 +644,21 @@ class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a Python file: the function that makes the network and its inputs; empty: it is an ONNX file."""
     framework: str = ""
     """Of a Python file: the module that it imports, `torch`, `jax` or `tensorflow`."""
+    also: tuple["OwnFile", ...] = ()
+    """The same file with the further sizes that were asked for."""
+
+    @property
+    def sized(self) -> tuple["OwnFile", ...]:
+        """It with each of its sizes: a model of its own in cases."""
+        return (self, *self.also)
+
+    @property
+    def given_sizes(self) -> dict[str, tuple[int, ...]]:
+        """Return the sizes that were asked for, by dimension."""
+        return {
+            name: tuple(dict.fromkeys(each.dimensions[name] for each in self.sized if name in each.dimensions))
+            for name in self.dimensions
+        }
 
     @property
     def batched(self) -> bool:

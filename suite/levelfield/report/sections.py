@@ -7,6 +7,7 @@ from typing import Any, Literal
 from levelfield.analysis import Analysis
 from levelfield.analysis.machine import fate
 from levelfield.analysis.scaling import Scaling, Tradeoff
+from levelfield.analysis.sizes import BySize
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.record.schema import Case, Failure, Run
 from levelfield.report import (
@@ -20,6 +21,7 @@ from levelfield.report import (
     parity,
     results,
     sentences,
+    sizes,
     states,
     units,
     xy_charts,
@@ -137,6 +139,8 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     if analysis.tradeoffs:
         entries = (_tradeoff(found) for found in analysis.tradeoffs)
         yield Section("precision", "Speed and accuracy", "Precision", entries=tuple(entries))
+    if analysis.by_size:
+        yield Section("sizes", sizes.TITLE, "Sizes", entries=tuple(map(_by_size, analysis.by_size)))
     for over in ("threads", "processes"):
         found = [each for each in analysis.scalings if each.over == over]
         if found:
@@ -326,6 +330,17 @@ def _tradeoff(found: Tradeoff) -> Entry:
         case=case,
         figures=(figure,) if chart is not None else (),
         table=results.tradeoff(found),
+    )
+
+
+def _by_size(found: BySize) -> Entry:
+    case, plane = found.case, sizes.chart(found)
+    figure = Figure("plane", plane, f"{sizes.TITLE}: {sizes.title(found)}", sizes.CAPTION)
+    return Entry(
+        sizes.title(found),
+        f"{case.precision}, {units.plural(case.threads, 'thread')}, {case.device}",
+        figures=(figure,) if plane is not None else (),
+        table=sizes.table(found),
     )
 
 

@@ -18,7 +18,7 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     tmp_path.chmod(0o755)
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
     command = run(
-        "bench", "--profile", "smoke", "--model", path, "--input", "sequence=12", "--control", "none",
+        "bench", "--profile", "smoke", "--model", path, "--input", "sequence=12,24", "--control", "none",
         "--scenarios", "throughput", "--batch", "3", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
@@ -27,7 +27,9 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     one = files.read(folder)
     own = one.settings.own
     assert own is not None
-    assert [block.case.id for block in one.blocks] == [f"{own.model}/throughput/fp32/b3/t{one.settings.threads}/cpu"]
+    assert [block.case.id for block in one.blocks] == [
+        f"{each.model}/throughput/fp32/b3/t{one.settings.threads}/cpu" for each in own.sized
+    ]
     for block in one.blocks:
         for launch in (launch for generation in block.generations for launch in generation.launches):
             assert launch.failure is None
@@ -37,11 +39,14 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
             assert launch.onnx_sha256 or launch.arm == block.canary
     assert {image.name for image in one.images} == {"onnxruntime", "openvino", "canary"}
     assert own.sha256 in {artifact.sha256 for artifact in one.artifacts if artifact.name == "encoder.onnx"}
-    (reference,) = [each for each in one.artifacts if each.name == f"{own.model} batch 3 reference"]
-    assert reference.made_by["graph optimisation"] == "ORT_DISABLE_ALL"
+    references = [each for each in one.artifacts if each.name.endswith(" batch 3 reference")]
+    assert [each.name.partition(" ")[0] for each in references] == [each.model for each in own.sized]
+    assert {each.made_by["graph optimisation"] for each in references} == {"ORT_DISABLE_ALL"}
     page = (folder / REPORT).read_text(encoding="utf-8")
     assert "ONNX Runtime with all of its graph optimisations off" in page
     assert own.sha256 in page
+    assert "Time of a call of encoder.onnx over sequence" in page
+    assert "Time against size: encoder.onnx over sequence" in command.out
     assert str(tmp_path) not in page + files.content_of(folder).decode()
     assert run("verify", folder / REPORT, folder=tmp_path).code == 0
     again = run("reproduce", folder / REPORT, "--dry-run", folder=tmp_path)
