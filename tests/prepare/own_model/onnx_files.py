@@ -103,6 +103,20 @@ def average_pool() -> bytes:
     )
 
 
+def rejected_by_the_optimiser() -> bytes:
+    """A Cast to its own type that feeds a product with 1 ÷ 1: ONNX Runtime folds it to what is no graph."""
+    return model(
+        [
+            node("Cast", ["x"], ["mid"], _integer("to", FLOAT)),
+            node("Div", ["one", "one"], ["folded"]),
+            node("Mul", ["mid", "folded"], ["y"]),
+        ],
+        [tensor("one", np.ones((), dtype="<f4"))],
+        [value("x", FLOAT, ["batch", 4])],
+        [value("y", FLOAT, ["batch", 4])],
+    )
+
+
 def weights_of_classifier() -> bytes:
     return np.random.Generator(np.random.Philox(7)).standard_normal((16, 4)).astype("<f4").tobytes()
 
