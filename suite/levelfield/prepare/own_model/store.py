@@ -39,7 +39,6 @@ MOST_SIZES = 24
 _SIZES = re.compile(r"[0-9]{1,9}(,[0-9]{1,9})*")
 _CHUNK = 1 << 22
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_LFS = b"version https://git-lfs.github.com/"
 
 
 def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile | None:
@@ -231,10 +230,6 @@ def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[
 
 def _graph(path: Path, name: str) -> onnx_format.Graph:
     """Read what a file declares; whatever is wrong with it is one sentence."""
-    with path.open("rb") as file:
-        start = file.read(len(_LFS))
-    if start == _LFS:
-        raise LevelfieldError(f"{name} is a pointer of Git LFS, not the file itself.", fix="Fetch it: git lfs pull.")
     try:
         with _mapped(path) as whole:
             return onnx_format.read_graph(whole)
