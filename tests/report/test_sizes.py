@@ -3,7 +3,7 @@
 import msgspec
 
 from levelfield.analysis import analyse
-from levelfield.record.schema import OwnFile, Run
+from levelfield.record.schema import OwnFile, OwnSizes, Run
 from levelfield.report import html, sizes
 from tests.records_builder import make_run
 
@@ -12,11 +12,8 @@ def sized(*dimensions: dict[str, int]) -> Run:
     """A record whose models stand for one file at several sizes."""
     models = ("mlp", "resnet50", "bert")[: len(dimensions)]
     run = make_run(models=models, backends=("onnxruntime", "openvino"), scenarios=("latency", "throughput"))
-    first, *others = (
-        OwnFile(model, "a<b>.onnx", "0" * 64, 1, (), ("y",), "fp32", 17, each)
-        for model, each in zip(models, dimensions, strict=True)
-    )
-    own = msgspec.structs.replace(first, also=tuple(others))
+    also = tuple(OwnSizes(model, (), each) for model, each in zip(models[1:], dimensions[1:], strict=True))
+    own = OwnFile(models[0], "a<b>.onnx", "0" * 64, 1, (), ("y",), "fp32", 17, dimensions[0], also=also)
     return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, own=own))
 
 

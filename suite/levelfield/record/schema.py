@@ -621,6 +621,14 @@ class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of the `.npy` file with the user's own values; empty: they are seeded."""
 
 
+class OwnSizes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A user's own file with other sizes; its fields are those of `OwnFile`."""
+
+    model: str
+    inputs: tuple[OwnInput, ...]
+    dimensions: dict[str, int]
+
+
 class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A user's own file, measured instead of the built-in models: of ONNX, or a network in Python."""
 
@@ -644,13 +652,17 @@ class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a Python file: the function that makes the network and its inputs; empty: it is an ONNX file."""
     framework: str = ""
     """Of a Python file: the module that it imports, `torch`, `jax` or `tensorflow`."""
-    also: tuple["OwnFile", ...] = ()
-    """The same file with the further sizes that were asked for."""
+    also: tuple[OwnSizes, ...] = ()
+    """Further sizes that were asked for."""
 
     @property
     def sized(self) -> tuple["OwnFile", ...]:
         """It with each of its sizes: a model of its own in cases."""
-        return (self, *self.also)
+        others = (
+            msgspec.structs.replace(self, model=each.model, inputs=each.inputs, dimensions=each.dimensions, also=())
+            for each in self.also
+        )
+        return (self, *others)
 
     @property
     def given_sizes(self) -> dict[str, tuple[int, ...]]:

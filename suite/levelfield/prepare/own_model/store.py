@@ -25,7 +25,7 @@ from levelfield.paths import cache_folder, temporary_folder
 from levelfield.prepare.artifacts import ModelFile
 from levelfield.prepare.own_model import describe, onnx_format, python_file
 from levelfield.prepare.own_model.describe import Content
-from levelfield.record.schema import Artifact, OwnFile
+from levelfield.record.schema import Artifact, OwnFile, OwnSizes
 from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import inputs
 from levelfield.zoo.spec import Own, OwnInput
@@ -70,7 +70,8 @@ def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile
     files = {name: Path(value) for name, value in values}
     each = [dict(zip(sizes, combined, strict=True)) for combined in itertools.product(*sizes.values())]
     first, *others = (read(path, dimensions, files) for dimensions in each)
-    return msgspec.structs.replace(first, also=tuple(others))
+    also = tuple(OwnSizes(other.model, other.inputs, other.dimensions) for other in others)
+    return msgspec.structs.replace(first, also=also)
 
 
 def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) -> OwnFile:
@@ -107,13 +108,13 @@ def find_recorded(known: OwnFile) -> OwnFile:
                 fix="Give them once with `levelfield bench --model PATH --input NAME=FILE.npy`.",
             )
     found = _described(content, known.dimensions, given)
-    if any(each.also or (each.sha256, each.beside) != (known.sha256, known.beside) for each in known.also):
-        raise LevelfieldError("The record names another file as a size of this one.", exit_code=1)
     if found != msgspec.structs.replace(known, also=()):
         raise LevelfieldError(
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
         )
-    return msgspec.structs.replace(found, also=tuple(map(find_recorded, known.also)))
+    for other in known.sized[1:]:
+        find_recorded(other)
+    return known
 
 
 def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
