@@ -35,8 +35,10 @@ def test_processes_that_a_worker_started_are_its_own() -> None:
         try:
             before = known(counters.family_cpu_ns(parent.pid))
             alone = known(counters.process_cpu_ns(parent.pid))
-            time.sleep(0.5)
-            assert known(counters.family_cpu_ns(parent.pid)) - before > 100_000_000
+            until = time.monotonic() + 30.0
+            while known(counters.family_cpu_ns(parent.pid)) - before <= 100_000_000:  # of a CPU that others use too
+                assert time.monotonic() < until
+                time.sleep(0.05)
             assert known(counters.process_cpu_ns(parent.pid)) - alone < 50_000_000
         finally:
             for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
