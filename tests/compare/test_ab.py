@@ -164,6 +164,24 @@ def test_an_answer_that_is_not_equal_is_not_judged_by_its_speed() -> None:
     assert judged(record).exit_code != 0
 
 
+def test_an_upgrade_that_mends_an_answer_is_not_worse_and_has_no_ratio() -> None:
+    record = run(0.5, generations=8, wrong=(A.id,), **LATENCY)
+    found = judged(record)
+    (row,) = found.rows
+    assert (row.verdict, row.outcome, found.exit_code) == (Verdict.MENDED, "fine", 0)
+    assert (row.old, row.new, row.ratio) == (None, None, None)
+    assert found.answer == (
+        "onnxruntime is equal to the reference in the only case, where the answer of onnxruntime@1.30.0 was wrong."
+    )
+    assert undecided(ends(record), Gate()) == {}
+
+
+def test_an_old_side_that_failed_is_said_in_a_sentence() -> None:
+    assert judged(run(1.0, failing=(A.id,), **LATENCY)).answer == (
+        "onnxruntime answers in the only case, where onnxruntime@1.30.0 failed."
+    )
+
+
 @pytest.mark.parametrize(("limit", "outcome", "code"), [(0.03, "worse", 1), (0.05, "undecided", 3), (0.2, "fine", 0)])
 def test_the_gate_asks_its_own_question(limit: float, outcome: str, code: int) -> None:
     found = judged(run(1.05, generations=12, **LATENCY), max_slowdown=limit)

@@ -42,6 +42,21 @@ def test_a_slowdown_is_found_with_its_size_and_the_drift_beside_it() -> None:
     assert found.answer.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
 
 
+def test_an_upgrade_that_mends_every_answer_is_safe_and_compares_no_time_with_a_wrong_one() -> None:
+    def wrong(found: Parity) -> Parity:
+        return msgspec.structs.replace(found, equal=False, reason="relative error 4.6e-02 is over 1e-05")
+
+    before, after = (
+        boots(phase, OLD_MACHINE, lambda each: with_parity(each, "onnxruntime", wrong)) for phase in ("before", "after")
+    )
+    found = judge(DESIGN, Phases(before, boots("new", UPGRADED), after))
+    mended = row(found, "onnxruntime")
+    assert (mended.verdict, mended.outcome, mended.ratio) == (Verdict.MENDED, "fine", None)
+    assert row(found, "jax").verdict is Verdict.SAFE
+    assert found.exit_code == 0
+    assert found.answer.startswith("Safe: of 2 cases, 1 safe within 2.0\N{NO-BREAK SPACE}%, 1 with a wrong old answer.")
+
+
 def in_state(runs: list[Reduced], states: dict[int, WindowsOf]) -> list[Reduced]:
     """Say of which windows runs are: calm unless told otherwise; what is not calm is half slower."""
 

@@ -14,6 +14,7 @@ from levelfield.record.schema import Run
 from tests.benches import cut_off
 from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left
+from tests.prepare.own_model import onnx_files
 
 pytestmark = pytest.mark.docker
 
@@ -26,7 +27,7 @@ class Case:
         self.folder = folder
         self.reports = folder / "reports"
 
-    def ab(self, *words: str) -> Command:
+    def ab(self, *words: str | Path) -> Command:
         return run("ab", *words, "--reports", self.reports, folder=self.folder)
 
     @property
@@ -38,6 +39,19 @@ class Case:
 @pytest.fixture
 def case(tmp_path: Path) -> Case:
     return Case(tmp_path)
+
+
+@pytest.mark.extended
+def test_an_upgrade_that_mends_an_answer_is_not_worse(engine: docker.DockerClient, case: Case) -> None:
+    """AveragePool with padding at the end alone, wrong in ONNX Runtime before 1.26 (microsoft/onnxruntime 26708)."""
+    path = onnx_files.write(case.folder, "pool.onnx", onnx_files.average_pool())
+    old, new = "onnxruntime@1.22.1", "onnxruntime@1.26.0"
+    command = case.ab(old, new, "--model", path, "--scenarios", "latency", "--budget", "20s")
+    assert command.code == 0, command.err + command.out
+    assert f"{new} is equal to the reference in the only case, where the answer of {old} was wrong." in command.out
+    (found,) = compare_arms(case.record, Gate(), "").rows
+    assert (found.verdict, found.ratio) == (Verdict.MENDED, None)
+    assert none_left(engine, command.pid)
 
 
 def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.DockerClient, case: Case) -> None:

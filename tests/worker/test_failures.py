@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from levelfield.backends.protocol import LoadsWith
 from levelfield.worker import failures
 from levelfield.worker.messages import Failed, Joined, Reply
 from levelfield.worker.server import ReplyWriter
@@ -130,3 +131,9 @@ def test_nobody_hears_of_a_failure_that_nothing_asked_for() -> None:
     replies.write(Joined())
     replies.fail_and_exit(LOST)
     assert lines(stream) == [Joined()]
+
+
+def test_what_loads_with_other_settings_says_with_which() -> None:
+    found = answered(LoadsWith(ValueError("Node input 'mid' is no output."), {"graph": "off"}), "cpu")
+    assert (found.kind, found.settings) == ("error", {"graph": "off"})
+    assert found.message == "ValueError: Node input 'mid' is no output."

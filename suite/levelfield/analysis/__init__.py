@@ -13,6 +13,7 @@ from levelfield.analysis import (
     money,
     ranks,
     scaling,
+    sizes,
     time_spent,
     timed_windows,
     whole_launch,
@@ -60,6 +61,11 @@ class Analysis:
     def tradeoffs(self) -> tuple[scaling.Tradeoff, ...]:
         """Questions that were measured in several precisions."""
         return scaling.tradeoffs(self.run, self.blocks)
+
+    @cached_property
+    def by_size(self) -> tuple[sizes.BySize, ...]:
+        """A user's own file at several sizes or batches."""
+        return sizes.by_size(self.run, self.blocks)
 
     @cached_property
     def scalings(self) -> tuple[scaling.Scaling, ...]:

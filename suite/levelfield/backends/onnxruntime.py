@@ -20,7 +20,7 @@ from levelfield.backends.checks import (
 )
 from levelfield.backends.decoding import Decoder, DecodingSource
 from levelfield.backends.precisions import precision_of
-from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
+from levelfield.backends.protocol import Arrays, LoadsWith, Options, Resident, Source, Step, Unsupported
 from levelfield.record.measured import Computed
 from levelfield.zoo.decoding import input_names
 
@@ -140,6 +140,8 @@ class ONNXRuntime:
         except Exception as error:
             if self._device == cuda.DEVICE and "fallback" in str(error):
                 raise cuda.fell_back("onnxruntime", "the CPU in part") from error
+            if self._opens_without_optimisations(path):
+                raise LoadsWith(error, {"graph": "off"}) from error
             raise
         self._providers = list(session.get_providers())
         if self._device == "cpu" and self._providers != [_CPU]:
@@ -149,6 +151,20 @@ class ONNXRuntime:
                 raise cuda.fell_back("onnxruntime", ", ".join(self._providers))
             self._used = {name: str(value) for name, value in session.get_provider_options()[_CUDA].items()}
         return session
+
+    def _opens_without_optimisations(self, path: Path) -> bool:
+        """Return whether a file that was rejected is one that the optimiser alone rejects."""
+        off, level = self._ort.GraphOptimizationLevel.ORT_DISABLE_ALL, self._options.graph_optimization_level
+        if level == off:
+            return False
+        self._options.graph_optimization_level = off
+        try:
+            self._open(path)
+        except Exception:  # noqa: BLE001  (its bindings raise many kinds)
+            return False
+        finally:
+            self._options.graph_optimization_level = level
+        return True
 
     def _open(self, path: Path) -> Any:  # noqa: ANN401 (the same)
         retry = int(self._device == "cpu")

@@ -39,6 +39,14 @@ class Unsupported(Exception):  # noqa: N818  (a statement about the backend, no 
     """This backend cannot do what was asked here; the message says why and what would help."""
 
 
+class LoadsWith(Exception):  # noqa: N818  (the same)
+    """The framework rejects a model as the arm is set up, and was seen to load it with other settings of the arm."""
+
+    def __init__(self, error: Exception, settings: dict[str, str]) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.settings = settings
+
+
 class Options(msgspec.Struct, frozen=True):
     """How a backend is to be set up, before its framework is imported."""
 

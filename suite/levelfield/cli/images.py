@@ -281,6 +281,7 @@ def _show(found: "Sequence[Checked]", console: Console) -> None:
     for each in found:
         lines = [(_problem(each.problem), "yellow")] if each.problem else []
         lines += [(f"{one.name} {one.locked}: {one.reason}", "red") for one in each.withdrawn]
+        lines += [(sentence, "yellow") for sentence in each.wrong]
         lines += [(_outdated(one), "") for one in each.outdated or ()]
         if lines:
             terminals.say(console, f"{each.image} {each.lock}, Python {each.python}", "bold")

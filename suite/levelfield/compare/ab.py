@@ -153,6 +153,13 @@ def _widest(run: Run) -> float | None:
     return max((width for width in widths if width is not None), default=None)
 
 
+_ANSWERS_NOW = {
+    Verdict.MENDED: "is equal to the reference in {share}, where the answer of {old} was wrong",
+    Verdict.RECOVERED: "answers in {share}, where {old} failed",
+    Verdict.ADDED: "answers in {share}, where {old} did not",
+}
+
+
 def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
     """Return the comparison in one line: the new arm, the old arm, in how many cases they differ and by how much."""
     if not rows:
@@ -173,6 +180,10 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
     same = sum(row.verdict is Verdict.SAME for row in rows)
     if same:
         clauses.append(f"is the same within {100 * gate.margin:g} % in {_share_of_cases(same, len(rows))}")
+    for verdict, what in _ANSWERS_NOW.items():
+        found = [row for row in rows if row.verdict is verdict]
+        if found:
+            clauses.append(what.format(share=_share_of_cases(len(found), len(rows)), old=old))
     text = f"{new} " + "; ".join(clauses) if clauses else ""
     broken = [row for row in rows if row.verdict in {Verdict.FAILED, Verdict.UNEQUAL}]
     if broken:
@@ -229,6 +240,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
     effect = from_pairs(mean_of(second - first, ended)) if found is None else None
     verdict, outcome, reason = found or (Verdict.INCONCLUSIVE, "undecided", "")
     further = fewest - len(common) if verdict is Verdict.UNDECIDABLE else None
+    timed = verdict not in {Verdict.UNEQUAL, Verdict.MENDED}  # a wrong answer's time is a time of something else
     seconds = whole_launch.generation_seconds(block)
     row = Row(
         case=block.case,
@@ -238,9 +250,9 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
         verdict=verdict,
         outcome=outcome,
         reason=reason,
-        old=_typical(first),
-        new=_typical(second),
-        ratio=Estimate(math.exp(float((second - first).mean()))) if common else None,
+        old=_typical(first) if timed else None,
+        new=_typical(second) if timed else None,
+        ratio=Estimate(math.exp(float((second - first).mean()))) if common and timed else None,
         old_replicates=len(common),
         new_replicates=len(common),
         further=further,
@@ -261,7 +273,6 @@ _WHERE = {
 }
 _NAMES = {"docker": "the container", "venv": "the virtual environment", "host": "the current interpreter"}
 _FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
-_NO_COST = {Verdict.UNEQUAL, Verdict.RECOVERED, Verdict.FAILED}
 
 
 class _Launchers(msgspec.Struct, frozen=True):
@@ -330,7 +341,7 @@ def _costs(run: Run, sides: _Launchers, rows: Sequence[Row]) -> Iterator[str]:
     costs: dict[str, list[str]] = {}
     for block in run.blocks:
         row = rows_by_case.get(block.case.id)
-        if row is not None and row.ratio is not None and row.verdict not in _NO_COST:
+        if row is not None and row.ratio is not None:
             cost = _percents(row.ratio, turned=sides.turned)
             costs.setdefault(phrases.metric(row.metric), []).append(f"{_case_of_cost(block, threads=several)} {cost}")
     for metric, of_cases in costs.items():

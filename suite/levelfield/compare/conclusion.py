@@ -134,6 +134,8 @@ def _counts(comparison: Comparison) -> str:
     total = len(comparison.rows)
     limit = comparison.gate.max_slowdown
     same = f"the same within {phrases.share(comparison.gate.margin)}"
+    if counts == {Verdict.MENDED: total}:
+        return all_mended(total)
     if counts == {Verdict.SAME: total}:
         return f"all {total} cases are {same}" if total > 1 else f"{phrases.where(comparison.rows[0])} is {same}"
     text = counted(counts, {Verdict.SAME: same})
@@ -142,15 +144,21 @@ def _counts(comparison: Comparison) -> str:
     return text
 
 
+def all_mended(total: int) -> str:
+    """Say that every old answer was wrong."""
+    return f"in {'the only case' if total == 1 else f'all {total} cases'} {Verdict.MENDED}"
+
+
 def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str], first: Sequence[Verdict] = ()) -> str:
     """`1 slower, 23 safe within 2 %`, in the order of `first`, then of all verdicts; `words` stand for their names."""
     order = dict.fromkeys((*first, *Verdict))
+    words = {Verdict.MENDED: "with a wrong old answer", **words}
     return ", ".join(f"{counts[each]} {words.get(each, each.value)}" for each in order if counts.get(each))
 
 
 def numerics(drifts: Sequence[Drift]) -> str:
-    """Say in one sentence whether answers moved; empty where none was compared."""
-    if not drifts:
+    """Say in one sentence whether answers moved; empty where none was compared, or the verdicts say it all."""
+    if all(drift.movement is Movement.BECAME_EQUAL for drift in drifts):
         return ""
     counts = Counter(drift.movement for drift in drifts)
     total = len(drifts)

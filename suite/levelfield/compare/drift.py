@@ -73,7 +73,7 @@ _OUTCOMES: Mapping[Movement, Outcome] = MappingProxyType(
         Movement.BEYOND: "worse",
         Movement.UNEQUAL: "undecided",
         Movement.UNKNOWN: "undecided",
-        Movement.BECAME_EQUAL: "aside",
+        Movement.BECAME_EQUAL: "fine",
         Movement.WITHIN: "fine",
         Movement.IDENTICAL: "fine",
     }

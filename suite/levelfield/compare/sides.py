@@ -208,7 +208,7 @@ def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verd
         reason = first_reason(after.with_standing("absent")) or "the new side has no number"
         return Verdict.MISSING, "undecided", reason
     if unequal[0]:
-        return Verdict.RECOVERED, "aside", "the old answer was not equal to the reference"
+        return Verdict.MENDED, "fine", f"not equal to the reference before: {first_reason(unequal[0])}".rstrip(": ")
     if failed[0]:
         return Verdict.RECOVERED, "aside", f"the old side failed: {reason_for_failure(before)}"
     if not before.costs:

@@ -12,7 +12,7 @@ import msgspec
 from levelfield.analysis.summary import Answer, Reduced, question
 from levelfield.analysis.types import Estimate
 from levelfield.compare import changes, drift, phrases, rows, sides
-from levelfield.compare.conclusion import counted, exit_code, numerics
+from levelfield.compare.conclusion import all_mended, counted, exit_code, numerics
 from levelfield.compare.policy import of_metric
 from levelfield.compare.sides import NOT_MEASURED, Pair
 from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, Setting, Side, Verdict
@@ -228,7 +228,9 @@ def _head(rows: Sequence[Row], drifts: Sequence[Drift]) -> str:
 def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str) -> Iterator[str]:
     words = {Verdict.SAFE: f"safe within {units.percent(gate.margin)}"}
     everything = "the only case" if len(rows) == 1 else f"all {len(rows)} cases"
-    if len(counts := Counter(row.verdict for row in rows)) == 1:
+    if len(counts := Counter(row.verdict for row in rows)) == 1 and rows[0].verdict is Verdict.MENDED:
+        yield all_mended(len(rows))
+    elif len(counts) == 1:
         word = words.get(rows[0].verdict, rows[0].verdict.value)
         yield everything if word == head.lower() else f"{everything} {word}"
     else:

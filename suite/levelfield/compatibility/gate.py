@@ -86,6 +86,19 @@ class Rule(LibraryRange, frozen=True, kw_only=True):
     precision: str | None = None
 
 
+class WrongAnswer(Range, frozen=True, kw_only=True):
+    """Versions of a framework that are known to answer wrongly on a CPU."""
+
+    distributions: tuple[str, ...]
+    backends: tuple[str, ...] = ()
+    """Those of its backends that do; empty: all."""
+    where: str
+    """What is answered wrongly."""
+    remedy: str
+    issue: str
+    """Upstream, `jax-ml/jax 39103`."""
+
+
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: int
     family: dict[str, Family]
@@ -93,6 +106,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     release: dict[str, str]
     """Release to its minimum driver."""
     known_bad: tuple[Rule, ...] = ()
+    wrong_answer: tuple[WrongAnswer, ...] = ()
 
 
 class Requirement(msgspec.Struct, frozen=True):

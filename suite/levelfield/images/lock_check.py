@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from levelfield.compatibility import frameworks, gate
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, locks, registries, version_locks
 from levelfield.images.catalogue import Lock, Pin
@@ -86,6 +87,8 @@ class Checked(msgspec.Struct, frozen=True):
     """Why the index gave no answer; empty where it did."""
     withdrawn: tuple[Withdrawn, ...] = ()
     """What the index no longer has, or has yanked."""
+    wrong: tuple[str, ...] = ()
+    """Sentences on frameworks that are known to answer wrongly."""
 
 
 def check(chosen: Iterable[Reference], *, progress: Progress = silent) -> tuple[Checked, ...]:
@@ -124,6 +127,7 @@ def _checked(lock: Lock, progress: Progress) -> Checked:
             outdated = _outdated(lock)
         except LevelfieldError as error:
             problem = error.message
+    versions = lock.versions if lock.variant == "cpu" else {}
     return Checked(
         image=lock.image,
         lock=lock.path.stem,
@@ -131,6 +135,7 @@ def _checked(lock: Lock, progress: Progress) -> Checked:
         outdated=outdated,
         problem=problem,
         withdrawn=gone,
+        wrong=tuple(each.sentence for each in frameworks.known_wrong(gate.read(), versions)),
     )
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -27,13 +27,17 @@ SIGKILL_CODES = (-9, 137)
 class WorkerError(Exception):
     """A worker gives no usable reply. `kind` is one of `record.schema.FailureKind`."""
 
-    def __init__(self, kind: str, message: str, detail: str = "", *, gone: bool = True) -> None:
+    def __init__(
+        self, kind: str, message: str, detail: str = "", *, gone: bool = True, settings: Mapping[str, str] = {}
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.detail = detail
         self.gone = gone
         """The worker is no longer there (it exited, or was killed because it could not be trusted any more)."""
+        self.settings = settings
+        """With which it says that it would load; not trusted."""
 
 
 class Worker:
@@ -93,9 +97,9 @@ class Worker:
         """
         reply = self._receive(timeout_s)
         if isinstance(reply, Failed):
-            reply = Failed(reply.kind, reply.message[:MESSAGE_CHARS], reply.detail[-DETAIL_CHARS:])
+            reply = Failed(reply.kind, reply.message[:MESSAGE_CHARS], reply.detail[-DETAIL_CHARS:], reply.settings)
             self._check_plausible(reply)
-            raise WorkerError(reply.kind, reply.message, reply.detail, gone=False)
+            raise WorkerError(reply.kind, reply.message, reply.detail, gone=False, settings=reply.settings)
         if not isinstance(reply, expect):
             raise self._lost("protocol", f"answered {self._request} with {type(reply).__name__}.")
         self._check_plausible(reply)

@@ -151,7 +151,7 @@ OWN = _declare("--model", "own", BASIC, metavar="FILE", multiple=True, again=rep
          "inputs; or a folder with config.json and safetensors (may be repeated).")
 INPUT = _declare("--input", "inputs", WHAT, type=PAIR, multiple=True, again=repeated.inputs, recorded=last_name,
     help="Values of an input of your ONNX file (tokens=tokens.npy; default: seeded random ones), or the size of a "
-         "dynamic dimension (sequence=128). May be repeated.")
+         "dynamic dimension, or several (sequence=32,128). May be repeated.")
 BACKENDS = _declare("--backends", "backends", BASIC, type=NAMES,
     again=lambda run: () if repeated.pair(run) else tuple(map(repeated.typable, run.settings.backends)),
     help="Only these backends, separated by commas.")

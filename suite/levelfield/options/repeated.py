@@ -40,7 +40,7 @@ def inputs(run: Run) -> list[tuple[str, str]]:
     own = run.settings.own
     if own is None or own.function:
         return []
-    sizes = [(name, str(size)) for name, size in own.dimensions.items()]
+    sizes = [(name, ",".join(map(str, sizes))) for name, sizes in own.given_sizes.items()]
     return sizes + [(given.name, f"{given.sha256[:12]}.npy") for given in own.inputs if given.sha256]
 
 

@@ -90,6 +90,8 @@ def _in_batches(
     own = selection.own
     if own is not None:
         support.check_batches(own, typed, named=named)
+        if own.batched and len(typed) > 1 and any(each.name == "latency" for each in scenarios):
+            typed = tuple(batch for batch in typed if batch > 1)  # latency is of one item
     if 1 in typed and any(each.batched and not (each.from_dataset or each.driven) for each in scenarios):
         raise LevelfieldError(
             "A batch of 1 has no throughput: one item at a time is latency.",

@@ -1,14 +1,17 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from levelfield import scenarios as registered
 from levelfield.backends import registry
+from levelfield.compatibility import frameworks
+from levelfield.compatibility import gate as compatibility
 from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
 from levelfield.machine import control_groups, topology
 from levelfield.machine.gpu import index_of, nvidia
 from levelfield.machine.topology import Topology
@@ -183,7 +186,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
-        models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
+        models = tuple(each.model for each in own.sized)
+        scenarios = support.scenarios(own, selection.scenarios, profile.scenarios)
         precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)
@@ -234,6 +238,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
             *placement.warnings,
             *left_out,
             *(notices.cuda_build(arm.id) for arm in arms if is_cuda_build(arm.variant, arm.version)),
+            *_known_wrong(arms, selection, placement.device),
             *notices.of_cpus(len(arranged.allowed), arranged.quota),
         ),
         own=own,
@@ -247,6 +252,16 @@ def _models_of(scenarios: Sequence[str]) -> tuple[str, ...]:
     single = [registered.get(name).operators for name in scenarios]
     some = () if all(one or other for one, other in zip(decodes, single, strict=True)) else default_models()
     return some + (decoding.decoders() if any(decodes) else ()) + (zoo.operators() if any(single) else ())
+
+
+def _known_wrong(arms: Sequence[Arm], selection: Selection, device: str) -> Iterator[Warning_]:
+    """Warn of frameworks that are known to answer wrongly; what the current interpreter has, no lock says."""
+    table = compatibility.read()
+    for arm in arms if device == "cpu" and selection.locked else ():
+        if arm.ordinal == 1 and arm.launcher != "host":
+            versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
+            for known in frameworks.known_wrong(table, versions, arm.backend):
+                yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)
 
 
 def _arranged(available: Sequence[int] | Topology | None) -> Topology:

@@ -25,6 +25,7 @@ IDLE_LIMIT = 0.05
 PRECISION_NOT_REACHED = "precision-not-reached"
 """Code of the warning that a run's ratios are less precise than requested."""
 NOT_DECIDED = "not-decided"
+KNOWN_WRONG = "known-wrong"
 """Code of the warning that a run's budget was spent before a verdict."""
 MKL, _INTEL = "MKL", "GenuineIntel"
 STEAL_LIMIT = 0.02
@@ -547,6 +548,10 @@ def not_the_locked_library(message: str) -> str:
     `LD_LIBRARY_PATH` or the configuration of the system's loader names it first.
     """
     return f"{message}."
+
+
+def known_wrong(about: str, message: str, remedy: str) -> Warning_:
+    return Warning_(KNOWN_WRONG, message, remedy, about)
 
 
 def known_bad(about: str, message: str, remedy: str) -> Warning_:

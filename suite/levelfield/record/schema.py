@@ -632,6 +632,14 @@ class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Added to seeded whole numbers: 1 where something is divided by them."""
 
 
+class OwnSizes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A user's own file with other sizes; its fields are those of `OwnFile`."""
+
+    model: str
+    inputs: tuple[OwnInput, ...]
+    dimensions: dict[str, int]
+
+
 class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A user's own file, measured instead of the built-in models: of ONNX, or a network in Python."""
 
@@ -655,6 +663,25 @@ class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a Python file: the function that makes the network and its inputs; empty: it is an ONNX file."""
     framework: str = ""
     """Of a Python file: the module that it imports, `torch`, `jax` or `tensorflow`."""
+    also: tuple[OwnSizes, ...] = ()
+    """Further sizes that were asked for."""
+
+    @property
+    def sized(self) -> tuple["OwnFile", ...]:
+        """It with each of its sizes: a model of its own in cases."""
+        others = (
+            msgspec.structs.replace(self, model=each.model, inputs=each.inputs, dimensions=each.dimensions, also=())
+            for each in self.also
+        )
+        return (self, *others)
+
+    @property
+    def given_sizes(self) -> dict[str, tuple[int, ...]]:
+        """Return the sizes that were asked for, by dimension."""
+        return {
+            name: tuple(dict.fromkeys(each.dimensions[name] for each in self.sized if name in each.dimensions))
+            for name in self.dimensions
+        }
 
     @property
     def batched(self) -> bool:

@@ -163,7 +163,8 @@ def inputs(own: OwnFile) -> Table:
         Column("Shape", _shape, numeric=False),
         Column("Values", lambda each: Cell(f"given: {each.sha256}" if each.sha256 else "seeded"), numeric=False),
     )
-    return tables.make("Inputs of the file", chosen, own.inputs)
+    given = dict.fromkeys(each for one in own.sized for each in one.inputs)
+    return tables.make("Inputs of the file", chosen, tuple(given))
 
 
 def _shape(each: OwnInput) -> str:

@@ -7,7 +7,9 @@ from typing import Any, Literal
 from levelfield.analysis import Analysis
 from levelfield.analysis.machine import fate
 from levelfield.analysis.scaling import Scaling, Tradeoff
+from levelfield.analysis.sizes import BySize
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
+from levelfield.record import notices
 from levelfield.record.schema import Case, Failure, Run
 from levelfield.report import (
     accuracy,
@@ -20,6 +22,7 @@ from levelfield.report import (
     parity,
     results,
     sentences,
+    sizes,
     states,
     units,
     xy_charts,
@@ -137,6 +140,8 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     if analysis.tradeoffs:
         entries = (_tradeoff(found) for found in analysis.tradeoffs)
         yield Section("precision", "Speed and accuracy", "Precision", entries=tuple(entries))
+    if analysis.by_size:
+        yield Section("sizes", sizes.TITLE, "Sizes", entries=tuple(map(_by_size, analysis.by_size)))
     for over in ("threads", "processes"):
         found = [each for each in analysis.scalings if each.over == over]
         if found:
@@ -216,7 +221,7 @@ def _timed(run: Run, analysis: Analysis, block: TimedBlock, anchor: str, anchors
         said=tuple(filter(None, (states.of_case(block, analysis), names.note(case)))),
         figures=(Figure("intervals", chart, where, caption),) if chart is not None else (),
         table=replace(results.timed(block, analysis.timed), title=title, label=where),
-        notes=tuple(_timed_notes(block, analysis)),
+        notes=(*_timed_notes(block, analysis), *_known_wrong(run, block)),
         more="Each launch, and what was left out",
         more_notes=tuple(_launch_notes(run, block)),
         more_tables=(results.launches(block),),
@@ -241,6 +246,16 @@ def _timed_notes(block: TimedBlock, analysis: Analysis) -> Iterator[str]:
             f"Control: {control.arm} is {control.of} a second time. Their ratio here is {ratio.value:.3f}{bounds}, "
             "where the truth is 1."
         )
+
+
+def _known_wrong(run: Run, block: TimedBlock) -> Iterator[str]:
+    """Say of the arms of a case whose versions are known to answer wrongly."""
+    arms = {row.arm for row in block.rows}
+    yield from (
+        f"{each.about}: {each.message}"
+        for each in run.warnings
+        if each.code == notices.KNOWN_WRONG and each.about in arms
+    )
 
 
 def _launch_notes(run: Run, block: TimedBlock) -> Iterator[str]:
@@ -326,6 +341,17 @@ def _tradeoff(found: Tradeoff) -> Entry:
         case=case,
         figures=(figure,) if chart is not None else (),
         table=results.tradeoff(found),
+    )
+
+
+def _by_size(found: BySize) -> Entry:
+    case, plane = found.case, sizes.chart(found)
+    figure = Figure("plane", plane, f"{sizes.TITLE}: {sizes.title(found)}", sizes.CAPTION)
+    return Entry(
+        sizes.title(found),
+        f"{case.precision}, {units.plural(case.threads, 'thread')}, {case.device}",
+        figures=(figure,) if plane is not None else (),
+        table=sizes.table(found),
     )
 
 

@@ -33,6 +33,7 @@ from levelfield.report import (
     operators,
     results,
     sentences,
+    sizes,
     states,
     units,
 )
@@ -151,6 +152,9 @@ def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Rendera
     for found in analysis.tradeoffs:
         where = f"{sentences.title(found.case)}, {units.plural(found.case.threads, 'thread')}"
         yield from _titled(f"Speed and accuracy: {where}", results.tradeoff(found), narrow=narrow)
+    for each in analysis.by_size:
+        where = f"{sizes.title(each)}, {each.case.precision}, {units.plural(each.case.threads, 'thread')}"
+        yield from _titled(f"{sizes.TITLE}: {where}", sizes.table(each), narrow=narrow)
     for curves in analysis.scalings:
         case = curves.case
         about = [names.model(case.model), names.scenario_title(case).lower(), case.precision, f"batch {case.batch}"]

@@ -72,7 +72,7 @@ def tradeoff(found: Tradeoff) -> Plane | None:
     rates = [rate for _, rate, _ in plotted]
     scale = units.scale_count(max(rates))
     x = charts.make_axis(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
-    y, y_ticks = _decades([error for _, _, error in plotted])
+    y, y_ticks = decades([error for _, _, error in plotted])
     shape_of = dict(zip(found.precisions, SHAPES, strict=False))
     spots = {
         (level.row.arm, level.precision): Spot(
@@ -122,7 +122,10 @@ def roofline(found: Sequence[CaseUse]) -> Plane | None:
     slowest = [max(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
     flops, bytes_per_s = (ceiling.per_s for ceiling in (plotted[0].ceilings.flops, plotted[0].ceilings.bytes))
     x = charts.make_axis(intensity, 1.0, "FLOP for each byte that is moved once", "")
-    y, y_ticks = _decades([*(each.flops_per_s.value for each in (*fastest, *slowest)), flops], unit="FLOP/s")
+    y, y_ticks = decades(
+        [*(each.flops_per_s.value for each in (*fastest, *slowest)), flops],
+        write=lambda flops: units.amount(flops, "FLOP/s"),
+    )
     kinds = tuple(dict.fromkeys(_kind(use) for use in plotted))
     shape_of = dict(zip(kinds, SHAPES, strict=False))
     ends = (x.low, min(max(flops / bytes_per_s, x.low), x.high), x.high)
@@ -158,7 +161,9 @@ def _kind(use: CaseUse) -> str:
     return "matrix product" if kind == "dense" else kind
 
 
-def _decades(values: Sequence[float], unit: str = "") -> tuple[Callable[[float], float], tuple[Tick, ...]]:
+def decades(
+    values: Sequence[float], write: Callable[[float], str] | None = None
+) -> tuple[Callable[[float], float], tuple[Tick, ...]]:
     """Return the position on a logarithmic axis by the power of ten, from the top, and ticks at whole decades."""
     low = math.floor(math.log10(min(values)))
     high = max(math.ceil(math.log10(max(values)) + 1e-9), low + 1)
@@ -169,8 +174,7 @@ def _decades(values: Sequence[float], unit: str = "") -> tuple[Callable[[float],
 
     exponents = range(low, high + 1, math.ceil((high - low) / 6))
     return y, tuple(
-        Tick(label=units.amount(10.0**exponent, unit) if unit else units.power(exponent), at=y(exponent))
-        for exponent in exponents
+        Tick(label=write(10.0**exponent) if write else units.power(exponent), at=y(exponent)) for exponent in exponents
     )
 
 

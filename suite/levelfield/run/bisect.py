@@ -205,10 +205,13 @@ def _locks(old: Arm, new: Arm) -> tuple[Lock, Lock]:
 
 def _only(options: Options, row: Row) -> Options:
     """Ask for one case alone."""
-    case = row.case
+    case, own = row.case, options.selection.own
     selection = msgspec.structs.replace(
         options.selection,
-        models=(case.model,) if options.selection.own is None else (),
+        models=(case.model,) if own is None else (),
+        own=next((msgspec.structs.replace(each, also=()) for each in own.sized if each.model == case.model), None)
+        if own
+        else None,
         scenarios=(case.scenario,),
         precisions=(case.precision,),
         threads=(case.threads,),

@@ -18,7 +18,7 @@ from levelfield.record import files, notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, Started
-from levelfield.record.schema import SCHEMA, Absent, DataSet, Fingerprint, Run, Settings, Warning_, Work
+from levelfield.record.schema import SCHEMA, Absent, Artifact, DataSet, Fingerprint, Run, Settings, Warning_, Work
 from levelfield.run.options import Options
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.resources import RunResources
@@ -78,9 +78,9 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
         images=tuple(resources.images.values()),
         bases=base.recorded(resources.images.values(), options.base),
         artifacts=(
-            *(resources.artifacts.weights_artifact(model) for model in plan.models if resources.own is None),
+            *(resources.artifacts.weights_artifact(model) for model in plan.models if not resources.own),
             *map(own_weights.artifact, plan.own_weights),
-            *(resources.own.artifacts if resources.own is not None else ()),
+            *_of_own(resources),
             *(file.artifact for file in resources.files.values()),
             *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
             *([resources.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else ()),
@@ -131,6 +131,14 @@ def _readable(run: Run) -> None:
         raise LevelfieldError(
             f"No record could be kept of a run with these options ({error}).", fix="Give other values."
         ) from error
+
+
+def _of_own(resources: RunResources) -> list[Artifact]:
+    """Return the user's own file once, and the reference of each of its sizes."""
+    found: list[Artifact] = []
+    for each in (artifact for one in resources.own for artifact in one.artifacts):
+        found += [] if each in found else [each]
+    return found
 
 
 def _fed(plan: Plan) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
+from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.plan import arms as arm_names
 from levelfield.record.schema import Arm, Case, Failure, Launch, Window
 from levelfield.untrusted import convert
 from levelfield.worker.messages import Reply, Request
@@ -57,10 +59,23 @@ def utc_now() -> str:
 
 def fail(outcome: Outcome, stage: str, error: WorkerError) -> None:
     """Record a failure; end the worker, since after a failed step its state is unknown."""
-    outcome.note(failure=failure(stage, error))
+    found = failure(stage, error)
+    outcome.note(failure=msgspec.structs.replace(found, message=found.message + _what_loads(outcome.arm, error)))
     if outcome.worker is not None:
         outcome.worker.stop()
         outcome.worker = None
+
+
+def _what_loads(arm: Arm, error: WorkerError) -> str:
+    """Name the arm that loads what this one does not; empty where none is known, or a worker made it up."""
+    if not error.settings:
+        return ""
+    other = msgspec.structs.replace(arm, settings={**arm.settings, **error.settings}, ordinal=1, inject="").id
+    try:
+        arm_names.parse(other)
+    except LevelfieldError:
+        return ""
+    return f" It loads with other settings: measure {other}."
 
 
 def failure(stage: str, error: WorkerError) -> Failure:

@@ -135,15 +135,15 @@ def _own(
     images: dict[tuple[str, str, str, str | None], Image],
     exported: Exported | None,
     listener: ProgressListener,
-) -> reference.Reference | None:
-    """Compute the reference of the user's own file.
+) -> tuple[reference.Reference, ...]:
+    """Compute the reference of the user's own file, for each of its sizes.
 
     A network in Python is compared with its own answer in float64, or else with that of the first arm of its framework.
     """
     if plan.own is None:
-        return None
+        return ()
     if exported is not None and exported.answers:
-        return reference.of_float64(plan.own, exported)
+        return (reference.of_float64(plan.own, exported),)
     native = (arm for arm in plan.answering if file_key(plan.blocks[0].case, arm) is None)
     arm = next(iter(_reference_arm(plan)), None) or next(native, None)
     if arm is None:
@@ -164,16 +164,24 @@ def _own(
     )
     if plan.own.function:
         found = reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)
-        return msgspec.structs.replace(found, exported=exported)
-    batches = [block.case.batch for block in plan.blocks]
-    found = reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
+        return (msgspec.structs.replace(found, exported=exported),)
+    batches = {
+        each.model: [block.case.batch for block in plan.blocks if block.case.model == each.model]
+        for each in plan.own.sized
+    }
+    computed = tuple(
+        reference.compute(each, batches[each.model], image=image, launcher=launcher, spec=spec, progress=listener.say)
+        for each in plan.own.sized
+    )
     try:
         exporter = launchers[""].prepare(ONNX.image, "cpu", None, listener.say)
     except LevelfieldError as error:
         listener.say(f"how far its answers move is not known: {error}")
-        return found
+        return computed
     spec = msgspec.structs.replace(spec, name=f"sensitivity of {plan.own.model}", image=exporter)
-    return second_opinion.with_moves(found, launcher=launchers[""], spec=spec, progress=listener.say)
+    return tuple(
+        second_opinion.with_moves(each, launcher=launchers[""], spec=spec, progress=listener.say) for each in computed
+    )
 
 
 def _made(
@@ -248,7 +256,8 @@ def _exports(
 ) -> dict[FileKey, ModelFile]:
     """Return the model files; `networks` is given what was made of a network in Python."""
     if plan.own is not None and not plan.own.function:
-        return {key: store.prepared(plan.own, key.batch) for key in plan.files}
+        sized = {each.model: each for each in plan.own.sized}
+        return {key: store.prepared(sized[key.model], key.batch) for key in plan.files}
     exporters = {name: launcher.prepare(name, "cpu", None, listener.say) for name in plan.exporters}
     if plan.own is not None:
         if not exporters:

@@ -95,8 +95,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """UUID of the GPU that is used; empty: none is. It is never recorded."""
     launchers: dict[str, Launcher] = {}
     """Those that arms name."""
-    own: Reference | None = None
-    """The user's own file, where one is measured."""
+    own: tuple[Reference, ...] = ()
+    """The user's own file, where one is measured, with each of its sizes."""
     target: float | None = None
     """Accuracy that is trained to; None: that of each network."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
@@ -120,7 +120,7 @@ class RunResources(msgspec.Struct, frozen=True):
 
     def own_of(self, case: Case) -> Reference | None:
         """Return the user's own file where a case is about it: the canary's are not."""
-        return self.own if self.own is not None and self.own.model.model == case.model else None
+        return next((each for each in self.own if each.model.model == case.model), None)
 
     def goal(self, model: str) -> Goal:
         """Return how a model's network is trained to a target; raises ValueError where it cannot be."""

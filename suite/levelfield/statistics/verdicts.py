@@ -75,6 +75,8 @@ class Verdict(enum.StrEnum):
     """Only the new side measured it."""
     RECOVERED = "recovered"
     """The old side failed, and the new one answers."""
+    MENDED = "the old answer was wrong"
+    """It was not the reference's, and the new one is: nothing got worse, and there is no old time to compare with."""
     SAFE = "safe"
     """Of an upgrade: equivalence shown, whatever drift there was."""
     MOVED = "answers moved"

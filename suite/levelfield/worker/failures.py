@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from levelfield.backends import cuda
-from levelfield.backends.protocol import Unsupported
+from levelfield.backends.protocol import LoadsWith, Unsupported
 from levelfield.worker.messages import Failed
 from levelfield.worker.training import DivergedError
 
@@ -37,8 +37,9 @@ def failure(error: Exception, device: str) -> Failed:
     text = " ".join(str(error).split()) or "no message"
     if isinstance(error, Unsupported):
         return Failed("unsupported", text[:500], detail)
-    name = "" if isinstance(error, DivergedError) else f"{type(error).__name__}: "  # its words are enough
-    return Failed("error", f"{name}{text[:500]}", detail)
+    name = "" if isinstance(error, DivergedError | LoadsWith) else f"{type(error).__name__}: "  # its words are enough
+    settings = error.settings if isinstance(error, LoadsWith) else {}
+    return Failed("error", f"{name}{text[:500]}", detail, settings)
 
 
 def without_folders(text: str) -> str:

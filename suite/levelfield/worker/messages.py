@@ -464,6 +464,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """One sentence."""
     detail: str = ""
     """The traceback, for the record."""
+    settings: dict[str, str] = {}
+    """Of the arm, with which it did load; empty: none is known."""
 
 
 Reply: TypeAlias = (

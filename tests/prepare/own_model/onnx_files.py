@@ -96,6 +96,32 @@ def encoder() -> bytes:
     )
 
 
+def average_pool() -> bytes:
+    """Means of 2 × 2, padded with zeros that count at the end alone: ONNX Runtime before 1.26 divides by too few."""
+    padded = _integers("kernel_shape", 2, 2) + _integers("pads", 0, 0, 1, 1) + integer("count_include_pad", 1)
+    return model(
+        [node("AveragePool", ["x"], ["y"], padded)],
+        [],
+        [value("x", FLOAT, ["batch", 1, 2, 2])],
+        [value("y", FLOAT, ["batch", 1, 2, 2])],
+        opset=19,
+    )
+
+
+def rejected_by_the_optimiser() -> bytes:
+    """A Cast to its own type that feeds a product with 1 ÷ 1: ONNX Runtime folds it to what is no graph."""
+    return model(
+        [
+            node("Cast", ["x"], ["mid"], integer("to", FLOAT)),
+            node("Div", ["one", "one"], ["folded"]),
+            node("Mul", ["mid", "folded"], ["y"]),
+        ],
+        [tensor("one", np.ones((), dtype="<f4"))],
+        [value("x", FLOAT, ["batch", 4])],
+        [value("y", FLOAT, ["batch", 4])],
+    )
+
+
 def weights_of_classifier() -> bytes:
     return np.random.Generator(np.random.Philox(7)).standard_normal((16, 4)).astype("<f4").tobytes()
 
@@ -111,6 +137,10 @@ def write(folder: Path, name: str, content: bytes, beside: Mapping[str, bytes] =
 def integer(name: str, size: int) -> bytes:
     """An attribute of a node."""
     return text(5, text(1, name.encode()) + number(3, size) + number(20, 2))
+
+
+def _integers(name: str, *sizes: int) -> bytes:
+    return text(5, text(1, name.encode()) + b"".join(number(8, size) for size in sizes) + number(20, 7))
 
 
 def read(path: Path, sizes: dict[str, int] | None = None, values: dict[str, Path] | None = None) -> OwnFile:

@@ -19,7 +19,7 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     tmp_path.chmod(0o755)
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
     command = run(
-        "bench", "--profile", "smoke", "--model", path, "--input", "sequence=12", "--control", "none",
+        "bench", "--profile", "smoke", "--model", path, "--input", "sequence=12,24", "--control", "none",
         "--scenarios", "throughput", "--batch", "3", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
@@ -28,7 +28,9 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     one = files.read(folder)
     own = one.settings.own
     assert own is not None
-    assert [block.case.id for block in one.blocks] == [f"{own.model}/throughput/fp32/b3/t{one.settings.threads}/cpu"]
+    assert [block.case.id for block in one.blocks] == [
+        f"{each.model}/throughput/fp32/b3/t{one.settings.threads}/cpu" for each in own.sized
+    ]
     for block in one.blocks:
         for launch in (launch for generation in block.generations for launch in generation.launches):
             assert launch.failure is None
@@ -38,11 +40,14 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
             assert launch.onnx_sha256 or launch.arm == block.canary
     assert {image.name for image in one.images} == {"onnxruntime", "openvino", "canary"}
     assert own.sha256 in {artifact.sha256 for artifact in one.artifacts if artifact.name == "encoder.onnx"}
-    (reference,) = [each for each in one.artifacts if each.name == f"{own.model} batch 3 reference"]
-    assert reference.made_by["graph optimisation"] == "ORT_DISABLE_ALL"
+    references = [each for each in one.artifacts if each.name.endswith(" batch 3 reference")]
+    assert [each.name.partition(" ")[0] for each in references] == [each.model for each in own.sized]
+    assert {each.made_by["graph optimisation"] for each in references} == {"ORT_DISABLE_ALL"}
     page = (folder / REPORT).read_text(encoding="utf-8")
     assert "ONNX Runtime with all of its graph optimisations off" in page
     assert own.sha256 in page
+    assert "Time of a call of encoder.onnx over sequence" in page
+    assert "Time against size: encoder.onnx over sequence" in " ".join(command.out.split())
     assert str(tmp_path) not in page + files.content_of(folder).decode()
     assert run("verify", folder / REPORT, folder=tmp_path).code == 0
     again = run("reproduce", folder / REPORT, "--dry-run", folder=tmp_path)
@@ -125,3 +130,23 @@ def _as_they_are(kind: str) -> tuple[bytes, tuple[str, ...], str]:
         (),
         "fp32",
     )
+
+
+def test_a_file_that_the_optimiser_rejects_names_the_arm_that_runs_it(
+    engine: docker.DockerClient, tmp_path: Path
+) -> None:
+    """ONNX Runtime folds a valid graph to one that is none, up to 1.31 at least (microsoft/onnxruntime 32416)."""
+    tmp_path.chmod(0o755)
+    path = onnx_files.write(tmp_path, "fold.onnx", onnx_files.rejected_by_the_optimiser())
+    command = run(
+        "bench", "--profile", "smoke", "--model", path, "--backends", "onnxruntime,onnxruntime+graph=off",
+        "--control", "none", "--scenarios", "latency", "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 1, command.err + command.out
+    assert "It loads with other settings: measure onnxruntime+graph=off." in " ".join(command.out.split())
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
+    launches = [each for one in files.read(folder).blocks for gen in one.generations for each in gen.launches]
+    failed = {launch.arm: launch.failure is not None for launch in launches}
+    assert failed["onnxruntime"]
+    assert not failed["onnxruntime+graph=off"]
+    assert none_left(engine, command.pid)

@@ -50,6 +50,7 @@ def test_one_wrong_number_is_not_equal() -> None:
     wrong = RIGHT.copy()
     wrong[-1, -1] *= 1.0005
     found = judged(wrong, answer)
+    assert isinstance(found.relative_error, float)
     assert found.relative_error < found.tolerance
     assert not found.equal
     assert found.reason.startswith("A number of the output y is off by")

@@ -176,6 +176,24 @@ def test_a_record_that_lies_about_the_file(tmp_path: Path, lie: dict[str, Any], 
         store.find_recorded(msgspec.structs.replace(one, **lie))
 
 
+def test_several_sizes_are_models_of_one_run(tmp_path: Path) -> None:
+    path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
+    one = store.requested(path, (("sequence", "32,128,32"),))
+    assert one is not None
+    assert one.given_sizes == {"sequence": (32, 128)}
+    assert [each.dimensions for each in one.sized] == [{"sequence": 32}, {"sequence": 128}]
+    assert store.find_recorded(one) == one
+    with refused("says otherwise of encoder.onnx"):
+        store.find_recorded(msgspec.structs.replace(one, also=(msgspec.structs.replace(one.also[0], model="another"),)))
+    with refused("--input asks for 25 combinations of sizes, and 24"):
+        store.requested(path, (("sequence", ",".join(map(str, range(1, 26)))),))
+    with refused("sequence cannot be 0 long"):
+        store.requested(path, (("sequence", "32,0"),))
+    run = make_run(models=["mlp"], backends=["onnxruntime"], scenarios=["latency"], generations=1, rounds=1)
+    measured = msgspec.structs.replace(run.settings, models=tuple(each.model for each in one.sized), own=one)
+    assert "--model encoder.onnx --input sequence=32,128" in rerun(msgspec.structs.replace(run, settings=measured))
+
+
 def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
     one = read(path, {"sequence": 12})

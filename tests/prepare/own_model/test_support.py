@@ -9,6 +9,7 @@ import pytest
 from levelfield import plan
 from levelfield.backends.protobuf import number
 from levelfield.plan import Selection
+from levelfield.prepare.own_model import store
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 
@@ -26,6 +27,20 @@ def test_what_is_planned_for_it(tmp_path: Path) -> None:
     assert "exporter" not in made.images
     assert made.exporters == ("exporter",), "it says how far the answers move"
     assert "onnxruntime" in plan.make(Selection("smoke", own=one, backends=("openvino",))).images, "the reference's"
+
+
+def test_several_sizes_and_batches_are_cases_of_one_run(tmp_path: Path) -> None:
+    path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
+    one = store.requested(path, (("sequence", "16,32"),))
+    assert one is not None
+    made = plan.make(Selection("standard", own=one, batches=(1, 8), scenarios=("latency", "throughput")))
+    models = [each.model for each in one.sized]
+    assert {(case.model, case.scenario, case.batch) for case in (block.case for block in made.blocks)} == {
+        (model, scenario, batch) for model in models for scenario, batch in (("latency", 1), ("throughput", 8))
+    }
+    assert [key.model for key in made.files if key.batch == 8] == models
+    with refused("A batch of 1 has no throughput"):
+        plan.make(Selection("standard", own=one, batches=(1, 8), scenarios=("throughput",)))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ inputs is not believed.
 """
 
 import hashlib
+import itertools
+import math
 import mmap
 import os
 import re
@@ -14,6 +16,8 @@ from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
 
+import msgspec
+
 from levelfield import untrusted
 from levelfield.backends.protobuf import MalformedError
 from levelfield.errors import LevelfieldError, printable
@@ -21,7 +25,7 @@ from levelfield.paths import cache_folder, temporary_folder
 from levelfield.prepare.artifacts import ModelFile
 from levelfield.prepare.own_model import describe, onnx_format, python_file
 from levelfield.prepare.own_model.describe import Content
-from levelfield.record.schema import Artifact, OwnFile
+from levelfield.record.schema import Artifact, OwnFile, OwnSizes
 from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import inputs
 from levelfield.zoo.spec import Own, OwnInput
@@ -30,6 +34,9 @@ MODEL = "model.onnx"
 MAX_BYTES = (2 << 30) - 1
 """Protocol Buffers end here: a longer file is none."""
 MAX_VALUES_BYTES = 4 << 30
+MOST_SIZES = 24
+"""Combinations of sizes in one run."""
+_SIZES = re.compile(r"[0-9]{1,9}(,[0-9]{1,9})*")
 _CHUNK = 1 << 22
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -37,19 +44,34 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile | None:
     """Keep and read the file; None where there is none.
 
-    `inputs`: names of dynamic dimensions with their sizes, and of inputs with files of their values. Raises
+    `inputs`: names of dynamic dimensions with a size or several, and of inputs with files of their values. Raises
     LevelfieldError: it cannot be measured; or something was said of a file, and none was given.
     """
     if path is None:
         if inputs:
             raise LevelfieldError("--input is about an ONNX file of your own.", fix="Add --model FILE.onnx.")
         return None
-    sizes = [(name, int(value)) for name, value in inputs if re.fullmatch(r"[0-9]{1,9}", value)]
-    values = [(name, Path(value)) for name, value in inputs if not re.fullmatch(r"[0-9]{1,9}", value)]
-    for pairs in (sizes, values):
+    given = [(name, value) for name, value in inputs if _SIZES.fullmatch(value)]
+    values = [(name, value) for name, value in inputs if not _SIZES.fullmatch(value)]
+    for pairs in (given, values):
         for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
-            raise LevelfieldError(f"--input was given twice for {twice}.", fix="Once is enough.")
-    return read(path, dict(sizes), dict(values))
+            fix = (
+                f"Once is enough, for several sizes too: --input {twice}=32,128."
+                if pairs is given
+                else "Once is enough."
+            )
+            raise LevelfieldError(f"--input was given twice for {twice}.", fix=fix)
+    sizes = {name: tuple(dict.fromkeys(map(int, value.split(",")))) for name, value in given}
+    if (count := math.prod(map(len, sizes.values()))) > MOST_SIZES:
+        raise LevelfieldError(
+            f"--input asks for {count} combinations of sizes, and {MOST_SIZES} are the most of one run.",
+            fix="Give fewer sizes, or measure in several runs.",
+        )
+    files = {name: Path(value) for name, value in values}
+    each = [dict(zip(sizes, combined, strict=True)) for combined in itertools.product(*sizes.values())]
+    first, *others = (read(path, dimensions, files) for dimensions in each)
+    also = tuple(OwnSizes(other.model, other.inputs, other.dimensions) for other in others)
+    return msgspec.structs.replace(first, also=also)
 
 
 def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) -> OwnFile:
@@ -86,11 +108,13 @@ def find_recorded(known: OwnFile) -> OwnFile:
                 fix="Give them once with `levelfield bench --model PATH --input NAME=FILE.npy`.",
             )
     found = _described(content, known.dimensions, given)
-    if found != known:
+    if found != msgspec.structs.replace(known, also=()):
         raise LevelfieldError(
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
         )
-    return found
+    for other in known.sized[1:]:
+        find_recorded(other)
+    return known
 
 
 def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
