@@ -74,10 +74,7 @@ def _values(own_input: OwnInput, start: int, count: int) -> npt.NDArray[np.gener
 
 
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
-    """Return the values of a stream, as the table above says.
-
-    Raises ValueError: there are none for the type.
-    """
+    """Return the values of a stream, as the table above says. Raises ValueError: there are none for the type."""
     if dtype in FLOATING:
         return bits.symmetric(name, shape).astype(dtype, copy=False)
     if dtype not in DTYPES:
