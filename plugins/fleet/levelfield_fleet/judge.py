@@ -38,10 +38,7 @@ def judge(
     level: float = LEVEL,
     reports: Mapping[str, str] | None = None,
 ) -> Fleet:
-    """Judge the nodes of a fleet, each against its peers.
-
-    Raises LevelfieldError: no node has a run.
-    """
+    """Judge the nodes of a fleet, each against its peers. Raises LevelfieldError: no node has a run."""
     groups, remarks = by_hardware(fleet)
     if not groups:
         raise LevelfieldError("No node has a run.", fix="Gather the records of the nodes first.")

@@ -151,10 +151,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 def read_all(places: Sequence[Place]) -> Iterator[Reduced | Unread]:
-    """Read records, and yield what became of each, in their order.
-
-    Raises LevelfieldError: the system ended a process that reads records.
-    """
+    """Yield what became of each record, in their order. Raises LevelfieldError: the system ended a reading process."""
     if len(places) <= FEW:
         yield from map(read, places)
         return

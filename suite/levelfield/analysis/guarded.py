@@ -51,10 +51,7 @@ def read(path: Path) -> Record:
 
 
 def decode(content: bytes, name: str) -> Run:
-    """Decode a record whose content is not trusted.
-
-    Raises LevelfieldError: as `read` does.
-    """
+    """Decode a record whose content is not trusted. Raises LevelfieldError: as `read` does."""
     run = files.decode(content, name)
     files.check(run, name)
     bounds.check(run, name)

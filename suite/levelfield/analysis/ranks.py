@@ -78,10 +78,7 @@ def _why_unranked(rows: Iterable[RankedRow]) -> str:
 
 
 def original(arm: Arm, block: Block) -> str | None:
-    """Return the id of the arm that this one repeats.
-
-    Returns none where the arm is no repetition, or the other is not in the block.
-    """
+    """Return the id of the arm that this one repeats; none where it repeats none, or the other is not in the block."""
     if arm.ordinal == 1:
         return None
     first = msgspec.structs.replace(arm, ordinal=1)
@@ -181,10 +178,7 @@ def control_draws(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[ControlDra
 
 
 def pooled_controls(run: Run, blocks: Iterable[BlockAnalysis]) -> PooledControls | None:
-    """Pool the controls of this run with those of the runs before it.
-
-    Returns none where there are none.
-    """
+    """Pool the controls of this run with those of the runs before it; none where there are none."""
     own = control_draws(run, blocks)
     found = [*own, *(draw for draw in run.earlier_controls if draw.run != run.id)]
     ratio = estimates.level([draw.ratio for draw in found])

@@ -52,10 +52,7 @@ def _seal(summary: Summary, key: bytes) -> str:
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write the summary beside its record.
-
-    Raises LevelfieldError: the folder is read-only, or the disk is full.
-    """
+    """Write the summary beside its record. Raises LevelfieldError: the folder is read-only, or the disk is full."""
     files.write_atomically(folder / NAME, msgspec.json.encode(summary) + b"\n")
 
 

@@ -53,10 +53,7 @@ METHOD = (
 
 
 def arms(run: Run) -> tuple[Arm, Arm]:
-    """Return A and B of a run.
-
-    Raises LevelfieldError: the run does not have two arms in every block.
-    """
+    """Return A and B of a run. Raises LevelfieldError: the run does not have two arms in every block."""
     first = run.blocks[0].arms if run.blocks else ()
     if len(first) != 2 or any(block.arms != first for block in run.blocks):
         raise LevelfieldError(f"The run {run.id} does not compare two arms.", fix="Make one with `levelfield ab A B`.")
@@ -64,10 +61,7 @@ def arms(run: Run) -> tuple[Arm, Arm]:
 
 
 def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
-    """Return the comparison of B with A in every case.
-
-    Raises LevelfieldError: the run does not have two arms in every block.
-    """
+    """Compare B with A in every case. Raises LevelfieldError: the run does not have two arms in every block."""
     old, new = arms(run)
     rows = judge_arms(run, old, new, gate)
     before, after = reduce(_view(run, old, new), sha256), reduce(_view(run, new, old), sha256)

@@ -85,10 +85,7 @@ def _names(reports: Path) -> list[str]:
 
 
 def read(name: str, reports: Path) -> Baseline:
-    """Return a baseline by name.
-
-    Raises LevelfieldError: there is none of that name, or its file is damaged.
-    """
+    """Return a baseline by name. Raises LevelfieldError: there is none of that name, or its file is damaged."""
     known = _names(reports)
     if name not in known:
         raise unknown("baseline", name, known)

@@ -57,10 +57,7 @@ def have_same_hardware(runs: Sequence[Reduced]) -> bool | None:
 
 
 def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
-    """Return what differs between two machines.
-
-    Returns one phrase each; empty where nothing is known to differ.
-    """
+    """Return what differs between two machines, one phrase each; empty where nothing is known to differ."""
     return [
         f"{name} ({value} and {second[name]})"
         for name, value in first.items()

@@ -22,10 +22,7 @@ from levelfield.record.schema import Arm, Case
 
 
 def find(name: str, reports: Path) -> Path:
-    """Return the record's file of a run that a person named.
-
-    Raises LevelfieldError: there is no such run; or it has no record yet.
-    """
+    """Return the record's file of a run that a person named. Raises LevelfieldError: no such run, or no record yet."""
     for path in (reports / name, Path(name)):
         if path.is_file():
             return path

@@ -20,10 +20,7 @@ class ProgressListener(Protocol):
         ...
 
     def progress(self, text: str, estimates_ns: dict[str, float]) -> None:
-        """Report that a round (or a launch) has ended.
-
-        `estimates_ns`: median call so far, in nanoseconds, by arm.
-        """
+        """Report that a round (or a launch) has ended. `estimates_ns`: median call so far, in nanoseconds, by arm."""
         ...
 
     def done(self, share: float, seconds_left: float | None) -> None:

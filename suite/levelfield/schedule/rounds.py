@@ -152,10 +152,7 @@ def _long(outcome: Outcome, answered: Window) -> int:
 
 
 def affordable(outcomes: Sequence[Outcome], pace: Pace, rounds_ns: int) -> int:
-    """Return how many rounds fit into a time, by the calls of the arms' warm-up.
-
-    `rounds_ns`: time for all rounds, nanoseconds.
-    """
+    """Return how many rounds fit into `rounds_ns` (nanoseconds), by the calls of the arms' warm-up."""
     expected_ns = round_ns(outcomes, pace)
     return min(pace.rounds, max(FEWEST_ROUNDS, int(rounds_ns / expected_ns))) if expected_ns else pace.rounds
 

@@ -15,10 +15,7 @@ from levelfield.statistics.arrays import Floats, InsufficientData, checked_confi
 def f1(truth: ArrayLike, answers: ArrayLike) -> float:
     """Return the harmonic mean of precision and recall of the class 1; 0 where it is neither there nor answered.
 
-    Parameters
-    ----------
-    truth, answers : array_like, shape (items,)
-        Numbers of classes.
+    `truth`, `answers`, shape (items,): numbers of classes.
     """
     right, given = np.asarray(truth) == 1, np.asarray(answers) == 1
     together = int(right.sum() + given.sum())
@@ -45,13 +42,7 @@ def matthews(truth: ArrayLike, answers: ArrayLike) -> float:
 
 
 def pearson(truth: ArrayLike, answers: ArrayLike) -> float:
-    """Return Pearson's correlation.
-
-    Parameters
-    ----------
-    truth, answers : array_like, shape (items,)
-        Scores.
-    """
+    """Return Pearson's correlation. `truth`, `answers`, shape (items,): scores."""
     first, second = _floats(truth), _floats(answers)
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")
@@ -61,10 +52,7 @@ def pearson(truth: ArrayLike, answers: ArrayLike) -> float:
 def spearman(truth: ArrayLike, answers: ArrayLike) -> float:
     """Return Spearman's correlation: Pearson's of the ranks, equal values with the mean of theirs.
 
-    Parameters
-    ----------
-    truth, answers : array_like, shape (items,)
-        Scores.
+    `truth`, `answers`, shape (items,): scores.
     """
     return pearson(scipy.stats.rankdata(_floats(truth)), scipy.stats.rankdata(_floats(answers)))
 

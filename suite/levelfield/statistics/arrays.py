@@ -21,19 +21,8 @@ Floats: TypeAlias = NDArray[np.float64]
 def positive_times(times: ArrayLike, *, what: str) -> Floats:
     """Return `times` as a float array of one dimension, all finite and above zero.
 
-    Parameters
-    ----------
-    times : array_like, shape (n,), any unit of time
-        Measured times.
-    what : str
-        What the values are called in a refusal.
-
-    Raises
-    ------
-    UnusableData
-        Not one-dimensional, or a value is NaN, infinite, zero or negative.
-    InsufficientData
-        No values.
+    `times`, shape (n,): measured times. `what`: what the values are called in a refusal. Raises UnusableData: not
+    one-dimensional, or a value is NaN, infinite, zero or negative. Raises InsufficientData: no values.
     """
     values = np.asarray(times, dtype=np.float64)
     if values.ndim != 1:
@@ -53,19 +42,9 @@ def positive_times(times: ArrayLike, *, what: str) -> Floats:
 def finite_or_missing(values: ArrayLike, *, dimensions: int, what: str) -> Floats:
     """Return `values` as a float array in which NaN means *missing* and nothing is infinite.
 
-    Parameters
-    ----------
-    values : array_like
-        Numbers, in any unit.
-    dimensions : int
-        How many the array must have.
-    what : str
-        What the values are called in a refusal.
-
-    Raises
-    ------
-    UnusableData
-        The wrong number of dimensions, or an infinite value (the log of a zero time, or an overflow).
+    `values`: numbers, in any unit. `dimensions`: how many the array must have. `what`: what the values are called in a
+    refusal. Raises UnusableData: the wrong number of dimensions, or an infinite value (the log of a zero time, or an
+    overflow).
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != dimensions:
@@ -85,17 +64,8 @@ def without_missing(values: Floats) -> Floats:
 def logs_of(costs: ArrayLike, what: str) -> Floats:
     """Return the logarithms of the costs that are not missing, in one dimension.
 
-    Parameters
-    ----------
-    costs : array_like, shape (n,), any unit
-        Above zero; NaN where one is missing.
-    what : str
-        What the costs are called in a refusal.
-
-    Raises
-    ------
-    UnusableData
-        Not one dimension, or a cost is zero, below zero or infinite.
+    `costs`, shape (n,): above zero; NaN where one is missing. `what`: what the costs are called in a refusal. Raises
+    UnusableData: not one dimension, or a cost is zero, below zero or infinite.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(np.asarray(costs, dtype=np.float64), 0.0))
@@ -130,13 +100,7 @@ def median_of_present(values: Floats, *, axis: int, keepdims: bool = False) -> F
 
 
 def checked_confidence(confidence: float) -> float:
-    """Return `confidence` if it lies strictly between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        Otherwise; 95 instead of 0.95 is the common slip.
-    """
+    """Return `confidence`. Raises ValueError: not strictly between 0 and 1, such as 95 instead of 0.95."""
     if not 0 < confidence < 1:
         raise ValueError(f"A confidence lies between 0 and 1, such as 0.95; {confidence} does not.")
     return float(confidence)

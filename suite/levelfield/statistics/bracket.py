@@ -94,12 +94,7 @@ class Difference:
     def tail(self, sign: int, beyond: float = 0.0) -> Floats:
         """Return the p value of *the difference, times `sign`, is `beyond` or less*, against that it is more.
 
-        Parameters
-        ----------
-        sign : int
-            1 or -1.
-        beyond : float
-            Log scale.
+        `sign`: 1 or -1. `beyond`: log scale.
         """
         away = sign * self.value - beyond
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,12 +132,7 @@ class Bracket:
     def change_p(self, sign: int, margin: float) -> Floats:
         """Return the p value of *not changed in this direction, or beside a drift that could explain much of it*.
 
-        Parameters
-        ----------
-        sign : int
-            1: slower; -1: faster.
-        margin : float
-            Relative difference that does not matter.
+        `sign`: 1: slower; -1: faster. `margin`: relative difference that does not matter.
         """
         smaller_drift = self.beyond_drift.tail(sign).max(axis=0)
         tolerable = np.minimum(self.small_drift_p(margin), smaller_drift)
@@ -210,14 +200,8 @@ def bracket(phases: Phases) -> Bracket:
 def levels(found: Bracket, *, margin: float, level: float) -> Levels:
     """Return the levels at which the cases of each upgrade are tested.
 
-    Parameters
-    ----------
-    found : Bracket
-        With the cases of an upgrade along the last axis.
-    margin : float
-        Relative difference that does not matter.
-    level : float
-        Of all cases together.
+    `found`: with the cases of an upgrade along the last axis. `margin`: relative difference that does not matter.
+    `level`: of all cases together.
     """
     return Levels(
         slower=holm_levels(found.change_p(1, margin), level),
@@ -229,16 +213,8 @@ def levels(found: Bracket, *, margin: float, level: float) -> Levels:
 def judged(found: Bracket, at: Levels, *, margin: float, level: float) -> Judged:
     """Judge cases.
 
-    Parameters
-    ----------
-    found : Bracket
-        Of the cases.
-    at : Levels
-        Corrected for the number of cases.
-    margin : float
-        Relative difference that does not matter.
-    level : float
-        Of *safe*, which is not corrected.
+    `found`: of the cases. `at`: corrected for the number of cases. `margin`: relative difference that does not matter.
+    `level`: of *safe*, which is not corrected.
     """
     none = math.log1p(margin)
     low, high = found.bounds(level)

@@ -201,20 +201,10 @@ def count_windows(
 ) -> Counting:
     """Say of every window whether it counts.
 
-    Parameters
-    ----------
-    log_windows : array_like, shape (generations, rounds, arms), log of time
-        Log of each window's median call, rounds in the order in which they were taken; NaN where there is none.
-    disturbed
-        For each generation, for each of its rounds, whether it was disturbed from outside. A generation may have fewer
-        rounds than the array has columns.
-    canary : array_like, shape (generations, rounds), log of time, optional
-        The same of the canary.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or a wrong number of dimensions.
+    `log_windows`, shape (generations, rounds, arms): log of each window's median call, rounds in the order in which
+    they were taken; NaN where there is none. `disturbed`: for each generation, for each of its rounds, whether it was
+    disturbed from outside. A generation may have fewer rounds than the array has columns. `canary`, shape (generations,
+    rounds): the same of the canary. Raises UnusableData: infinite values, or a wrong number of dimensions.
     """
     logs = finite_or_missing(log_windows, dimensions=3, what="windows")
     rounds = np.zeros(logs.shape[:2], dtype=np.bool_)

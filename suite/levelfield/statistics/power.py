@@ -127,12 +127,8 @@ class Design(msgspec.Struct, frozen=True):
 def pair_sd(launch_sd: float, window_sd: float, rounds: int) -> float:
     """Return the standard deviation of one generation's log ratio: of two launches.
 
-    Parameters
-    ----------
-    launch_sd, window_sd : float
-        Between launches, and between windows of a launch; log scale.
-    rounds : int
-        Windows of each launch.
+    `launch_sd`, `window_sd`: between launches, and between windows of a launch; log scale. `rounds`: windows of each
+    launch.
     """
     return math.sqrt(2 * (launch_sd**2 + window_sd**2 / rounds))
 

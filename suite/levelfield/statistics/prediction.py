@@ -67,15 +67,7 @@ class Earlier(msgspec.Struct, frozen=True):
         return low, high
 
     def reach(self, new: int, level: float) -> float:
-        """Return how far above the mean the limit lies, log scale.
-
-        Parameters
-        ----------
-        new : int
-            Number of new runs.
-        level : float
-            Probability of a false alarm.
-        """
+        """Return how far above the mean the limit lies, log scale. `level`: probability of a false alarm."""
         return self.spread * factor(self.runs, new, level)
 
     def finds(self, new: int, level: float, power: float) -> float:
@@ -84,12 +76,7 @@ class Earlier(msgspec.Struct, frozen=True):
         It holds for a true spread that is the estimated one. By symmetry, it is also the largest change that `new` runs
         without a change rule out with that probability.
 
-        Parameters
-        ----------
-        new, level
-            As in `reach`.
-        power : float
-            Probability of finding it.
+        `new`, `level`: as in `reach`. `power`: probability of finding it.
         """
         return self.spread * _found(self.runs, new, level, power)
 
@@ -97,17 +84,8 @@ class Earlier(msgspec.Struct, frozen=True):
 def from_runs(logs: ArrayLike) -> Earlier:
     """Return what earlier runs say.
 
-    Parameters
-    ----------
-    logs : array_like, shape (runs,), log of cost
-        One value a run; missing ones are NaN.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer than `FEWEST` runs, or more than `MOST`.
-    UnusableData
-        An infinite value.
+    `logs`, shape (runs,): one value a run; missing ones are NaN. Raises InsufficientData: fewer than `FEWEST` runs, or
+    more than `MOST`. Raises UnusableData: an infinite value.
     """
     values = without_missing(finite_or_missing(logs, dimensions=1, what="costs of runs"))
     if not FEWEST <= values.size <= MOST:
@@ -124,12 +102,7 @@ def majority(new: int) -> int:
 def factor(earlier: int, new: int, level: float) -> float:
     """Return c: the limit lies so many standard deviations above the mean of the earlier runs.
 
-    Parameters
-    ----------
-    earlier, new : int
-        Numbers of runs.
-    level : float
-        Probability of a false alarm.
+    `earlier`, `new`: numbers of runs. `level`: probability of a false alarm.
     """
     return max(_crossing(functools.partial(alarm, noise, earlier, new), level) for noise in NOISES)
 
@@ -147,16 +120,8 @@ def _found(earlier: int, new: int, level: float, power: float) -> float:
 def alarm(noise: Noise, earlier: int, new: int, c: float, shift: float = 0.0) -> float:
     """Return the probability that new runs are called worse.
 
-    Parameters
-    ----------
-    noise
-        Distribution of the log cost of a run.
-    earlier, new : int
-        Numbers of runs.
-    c : float
-        Factor of the limit.
-    shift : float
-        True change, in true standard deviations of a run.
+    `noise`: distribution of the log cost of a run. `earlier`, `new`: numbers of runs. `c`: factor of the limit.
+    `shift`: true change, in true standard deviations of a run.
     """
     mean, spread = _earlier(noise, earlier)
     distance = shift * _SD[noise] - mean - c * spread

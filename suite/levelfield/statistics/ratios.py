@@ -116,19 +116,8 @@ def ratio_interval(
 def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelInterval:
     """Return the level of one arm with a launch-level t interval on the log scale.
 
-    Parameters
-    ----------
-    log_levels : array_like, shape (generations,), log of time
-        One value a launch; NaN where a launch gave none.
-    confidence : float
-        Of the interval.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer than `MIN_LAUNCHES` launches gave a value.
-    UnusableData
-        Infinite values.
+    `log_levels`, shape (generations,): one value a launch; NaN where a launch gave none. `confidence`: of the interval.
+    Raises InsufficientData: fewer than `MIN_LAUNCHES` launches gave a value. Raises UnusableData: infinite values.
     """
     checked_confidence(confidence)
     values = without_missing(finite_or_missing(log_levels, dimensions=1, what="levels"))

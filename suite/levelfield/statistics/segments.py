@@ -91,12 +91,7 @@ def is_straight(values: Floats, starts: list[int]) -> bool:
     A steady climb is cut into a staircase; its steps look like levels, and the last one like a settled one. The line is
     charged as two segments, and for no value more than the two segments that a spike costs a staircase.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        A series in time order.
-    starts : list of int
-        Where segments begin, as `change_points` returns them.
+    `values`, shape (n,): a series in time order. `starts`: where segments begin, as `change_points` returns them.
     """
     price = _price(values)
     position = np.arange(values.size, dtype=np.float64)

@@ -128,12 +128,7 @@ def spread_of(values: Floats) -> float:
 def widening(launches: int, ended: EndedBy) -> float:
     """Return the factor on the half-width that pays for stopping on precision; otherwise it is 1.
 
-    Parameters
-    ----------
-    launches : int
-        Number of values.
-    ended : EndedBy
-        What was allowed to decide how many there are.
+    `launches`: number of values. `ended`: what was allowed to decide how many there are.
     """
     if ended is not EndedBy.PRECISION:
         return 1.0
@@ -143,12 +138,7 @@ def widening(launches: int, ended: EndedBy) -> float:
 def look_cost(launches: int, ended: EndedBy) -> float:
     """Return the factor on p values that pays for a look after every launch; otherwise it is 1.
 
-    Parameters
-    ----------
-    launches : int
-        Number of values.
-    ended : EndedBy
-        What was allowed to decide how many there are.
+    `launches`: number of values. `ended`: what was allowed to decide how many there are.
     """
     return LOOK_COST * launches if ended is EndedBy.VERDICT else 1.0
 
@@ -226,12 +216,7 @@ class LaunchMean(msgspec.Struct, frozen=True):
     def half_width(self, confidence: float, *, comparisons: int = 1) -> float:
         """Return the half-width of the interval, as the function of that name.
 
-        Parameters
-        ----------
-        confidence : float
-            Of all comparisons together.
-        comparisons : int
-            Number of intervals that shall hold at the same time.
+        `confidence`: of all comparisons together. `comparisons`: number of intervals that shall hold at the same time.
         """
         return half_width(self.spread, self.launches, confidence=confidence, ended=self.ended, comparisons=comparisons)
 

@@ -101,19 +101,9 @@ def verdict_of(
     *same*: the whole interval inside the margin; *slower* or *faster*: the interval excludes what counts as no change
     and is not inside the margin; otherwise *inconclusive*.
 
-    Parameters
-    ----------
-    low, high : float
-        Bounds of the ratio; above 1 is slower.
-    margin : float
-        Relative difference that does not matter.
-    change_beyond_margin : bool
-        Whether a change has to exclude the whole margin; else it has to exclude 1.
-
-    Raises
-    ------
-    ValueError
-        A margin or an interval that makes no sense.
+    `low`, `high`: bounds of the ratio; above 1 is slower. `margin`: relative difference that does not matter.
+    `change_beyond_margin`: whether a change has to exclude the whole margin; else it has to exclude 1. Raises
+    ValueError: a margin or an interval that makes no sense.
     """
     if not (0 < low <= high) or math.isinf(low):
         raise ValueError(f"[{low}, {high}] is not an interval of a time ratio.")
@@ -142,17 +132,9 @@ class Discoveries(msgspec.Struct, frozen=True):
 def benjamini_hochberg(p_values: ArrayLike, *, q: float = DEFAULT_Q) -> Discoveries:
     """Return which cases are different after Benjamini–Hochberg correction.
 
-    Parameters
-    ----------
-    p_values : array_like, shape (cases,)
-        Two-sided, from `statistics.ratios`; one for each case.
-    q : float
-        False discovery rate. Valid for independent tests, and under positive dependence, such as on one machine.
-
-    Raises
-    ------
-    ValueError
-        A p value or a rate outside 0 to 1.
+    `p_values`, shape (cases,): two-sided, from `statistics.ratios`; one for each case. `q`: false discovery rate. Valid
+    for independent tests, and under positive dependence, such as on one machine. Raises ValueError: a p value or a rate
+    outside 0 to 1.
     """
     if not 0 < q < 1:
         raise ValueError(f"A false discovery rate lies between 0 and 1, such as 0.01; {q} does not.")

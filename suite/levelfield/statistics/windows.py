@@ -63,17 +63,8 @@ def quantiles_absent(calls: int) -> str:
 def tails(samples: ArrayLike) -> tuple[float | None, ...]:
     """Return the quantiles of `TAILS` of timed calls, in their unit; None below `least_calls` calls.
 
-    Parameters
-    ----------
-    samples : array_like, shape (calls,), any unit of time
-        All calls; nothing is thrown away.
-
-    Raises
-    ------
-    InsufficientData
-        No calls.
-    UnusableData
-        NaN, infinite, zero or negative times.
+    `samples`, shape (calls,): all calls; nothing is thrown away. Raises InsufficientData: no calls. Raises
+    UnusableData: NaN, infinite, zero or negative times.
     """
     times = positive_times(samples, what="calls")
     found = np.quantile(times, TAILS)

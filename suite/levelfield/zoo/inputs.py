@@ -86,10 +86,7 @@ def _seeded(own_input: OwnInput, index: int) -> npt.NDArray[np.generic]:
 
 
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
-    """Return the values of a stream, as the table above says.
-
-    Raises ValueError: there are none for the type.
-    """
+    """Return the values of a stream, as the table above says. Raises ValueError: there are none for the type."""
     if dtype in FLOATING:
         return bits.symmetric(name, shape).astype(dtype, copy=False)
     if dtype not in DTYPES:

@@ -140,10 +140,7 @@ def get(name: str) -> Model:
 
 
 def recipe(name: str) -> Recipe:
-    """Return how a model is trained.
-
-    Raises ValueError: the model is not one that is trained.
-    """
+    """Return how a model is trained. Raises ValueError: the model is not one that is trained."""
     found = get(name).recipe
     if found is None:
         raise ValueError(f"There is no recipe to train {name!r}; there are {', '.join(trained())}.")

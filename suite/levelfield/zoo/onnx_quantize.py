@@ -21,10 +21,7 @@ CALIBRATION_INPUTS = 32
 
 
 def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
-    """Quantise an exported fp32 file.
-
-    Raises ValueError: the model is not quantised.
-    """
+    """Quantise an exported fp32 file. Raises ValueError: the model is not quantised."""
     if not model.quantized:
         raise ValueError(f"{model.title} is not quantised: leave out --precision int8.")
     from onnxruntime.quantization import (

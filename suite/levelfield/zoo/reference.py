@@ -13,10 +13,7 @@ _Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 def run(model: Model, weights: _Tensors, inputs: _Tensors) -> npt.NDArray[np.float64]:
-    """Compute a model's output in float64.
-
-    `inputs`: its inputs, from `zoo.inputs.make`, shape (batch, …).
-    """
+    """Compute a model's output in float64. `inputs`: its inputs, from `zoo.inputs.make`, shape (batch, …)."""
     batch = len(inputs[model.inputs[0].name])
     size = model.reference_batch
     forward = model.module("reference").forward

@@ -31,10 +31,7 @@ _FORMAT = "levelfield-weights-1"
 
 
 def make(model: Model) -> Arrays:
-    """Make a model's weights from their names alone.
-
-    Raises ValueError: if the model's weights are the user's own: they are not made.
-    """
+    """Make a model's weights from their names alone. Raises ValueError: they are the user's own."""
     if own_weights.is_name(model.name):
         raise ValueError(f"The weights of {model.name} are read from a folder of their own, and not made.")
     return {
@@ -56,18 +53,12 @@ def sha256(arrays: Mapping[str, npt.NDArray[np.generic]]) -> str:
 
 
 def save(model: Model, path: Path) -> None:
-    """Make a model's weights and write them to a file, whole or not at all.
-
-    `path`: file to write; its folder must exist.
-    """
+    """Make a model's weights and write them to a file, whole or not at all; its folder must exist."""
     write(model, path, make(model).values())
 
 
 def write(model: Model, path: Path, arrays: Iterable[npt.NDArray[np.generic]]) -> None:
-    """Write a model's weights to a file, whole or not at all.
-
-    `path`: file to write; its folder must exist.
-    """
+    """Write a model's weights to a file, whole or not at all. `path`: file to write; its folder must exist."""
     with replacing(path) as file:
         file.write(header_line(_header(model)))
         for array in arrays:

@@ -74,10 +74,7 @@ class LostError(LevelfieldError):
 
 
 def reply(reference: Any) -> bytes:  # noqa: ANN401  (Ray's reference)
-    """Return a reply that is there.
-
-    Raises LostError: the task ended without one. Raises LevelfieldError: it is something else than bytes.
-    """
+    """Return a reply that is there. Raises LostError: the task ended without one; LevelfieldError: it is not bytes."""
     import ray
 
     try:

@@ -60,10 +60,7 @@ def connected(on: str) -> Iterator[None]:
 
 
 def local_nodes(on: str) -> int:
-    """Return how many nodes are to be started on this machine; 0 for a cluster that is there.
-
-    Raises LevelfieldError: it is no address.
-    """
+    """Return how many nodes to start here; 0: the cluster is there. Raises LevelfieldError: `on` is no address."""
     if match := _LOCAL.fullmatch(on):
         if 1 <= int(match[1]) <= MOST_LOCAL:
             return int(match[1])

@@ -34,10 +34,7 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 def expected(references: Iterable[str], launcher: str, base: Source, progress: Progress) -> dict[str, Expected]:
-    """Return what images must be, by the name that `name_of` gives them.
-
-    Raises LevelfieldError: there is no such image, or it cannot be built.
-    """
+    """Return what images must be, by the name of `name_of`. Raises LevelfieldError: one cannot be found or built."""
     built = launcher == "docker" and _has_engine()
     found = {}
     for each in map(parse, references):
@@ -96,10 +93,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 def bundle(references: Iterable[str], launcher: str, progress: Progress) -> Bundle:
-    """Pack what images are made of, and put it into the object store.
-
-    Raises LevelfieldError: a file cannot be fetched here.
-    """
+    """Pack what images are made of into the object store. Raises LevelfieldError: a file cannot be fetched here."""
     import ray
 
     with temporary_folder("fleet") as folder:

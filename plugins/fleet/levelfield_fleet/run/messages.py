@@ -86,10 +86,7 @@ def encode(message: Request | Reply) -> bytes:
 
 
 def request_of(content: bytes) -> Request:
-    """Read a request.
-
-    Raises LevelfieldError: it is none.
-    """
+    """Read a request. Raises LevelfieldError: it is none."""
     try:
         return _requests.decode(content)
     except _WRONG as error:
@@ -97,10 +94,7 @@ def request_of(content: bytes) -> Request:
 
 
 def reply_of(content: bytes) -> Reply:
-    """Read a node's reply.
-
-    Raises LevelfieldError: it is none, or too long.
-    """
+    """Read a node's reply. Raises LevelfieldError: it is none, or too long."""
     if len(content) > MOST_BYTES:
         raise LevelfieldError(f"The node sent {len(content):,} bytes, and a reply has {MOST_BYTES:,} at the most.")
     try:
@@ -114,20 +108,14 @@ def _short(error: Exception) -> str:
 
 
 def write(stream: IO[bytes], content: bytes) -> None:
-    """Write one message to a pipe, with its length before it.
-
-    `stream`, `content`: the pipe, and the message; an empty one ends a series.
-    """
+    """Write one message to a pipe, with its length before it; an empty one ends a series."""
     stream.write(_LENGTH.pack(len(content)))
     stream.write(content)
     stream.flush()
 
 
 def read(stream: IO[bytes], most_bytes: int = MOST_BYTES) -> bytes:
-    """Read one message from a pipe.
-
-    Raises EOFError: the other end was closed. Raises LevelfieldError: the message is too long.
-    """
+    """Read one message from a pipe. Raises EOFError: the other end was closed; LevelfieldError: it is too long."""
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
     if length > most_bytes:
         raise LevelfieldError(f"A message has {length:,} bytes, and {most_bytes:,} at the most are read.")

@@ -55,10 +55,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 def load(name: str, reports: Path) -> State:
-    """Read how far a fleet is.
-
-    Raises LevelfieldError: there is none of that name, its journal is of a newer version, or it is damaged.
-    """
+    """Read how far a fleet is. Raises LevelfieldError: there is none, or its journal is newer or damaged."""
     return fold(journal.read(name, reports))
 
 
@@ -81,10 +78,7 @@ def fold(events: Iterable[Event | Lost]) -> State:
 
 
 def after(state: State, event: Event) -> State:
-    """Return the state after one more event.
-
-    Raises LevelfieldError: the event is of a node that was not seen, or begins a second fleet.
-    """
+    """Return the state after an event. Raises LevelfieldError: its node is unknown, or it begins a second fleet."""
     nodes = dict(state.nodes)
     match event:
         case Begun():

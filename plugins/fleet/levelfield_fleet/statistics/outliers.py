@@ -105,13 +105,7 @@ class Levels:
         return found
 
     def p_values(self, *, heavy: bool = True) -> Floats:
-        """Return the two-sided p value of *the node is like its peers*, of each node in each case alone.
-
-        Parameters
-        ----------
-        heavy : bool
-            As `limits` takes it.
-        """
+        """Return the two-sided p value of *the node is like its peers*, of each node in each case alone."""
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.nan_to_num(np.abs(self.deviation) / self.scale, nan=0.0, posinf=1e30)
         found = np.full(self.level.shape, np.nan)
@@ -197,19 +191,9 @@ class Judged:
 def judge(groups: Sequence[Costs], *, level: float = LEVEL, margin: float = MARGIN) -> list[Judged]:
     """Judge all nodes of a fleet, each against the peers of its group.
 
-    Parameters
-    ----------
-    groups : sequence of Costs
-        Nodes of like hardware.
-    level : float
-        Probability that any node of a fleet of like nodes is called slow, fast or noisy in any case.
-    margin : float
-        Relative deviation that does not matter.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or the wrong number of dimensions.
+    `groups`: nodes of like hardware. `level`: probability that any node of a fleet of like nodes is called slow, fast
+    or noisy in any case. `margin`: relative deviation that does not matter. Raises UnusableData: infinite values, or
+    the wrong number of dimensions.
     """
     scatters = [(compare_scatter(group.runs[:, None]), compare_scatter(group.launches)) for group in groups]
     tests = sum(each.tests for pair in scatters for each in pair)
@@ -235,14 +219,8 @@ def judge(groups: Sequence[Costs], *, level: float = LEVEL, margin: float = MARG
 def call(found: Levels, level: float, *, margin: float = MARGIN) -> Calls:
     """Say which levels are slow and which are fast.
 
-    Parameters
-    ----------
-    found : Levels
-        Compared with their peers.
-    level : float
-        Of each test, two-sided.
-    margin : float
-        Relative deviation that does not matter.
+    `found`: compared with their peers. `level`: of each test, two-sided. `margin`: relative deviation that does not
+    matter.
     """
     half_width = found.limits(level)
     away = np.abs(found.deviation)
@@ -259,12 +237,7 @@ def call(found: Levels, level: float, *, margin: float = MARGIN) -> Calls:
 def is_noisy(found: Levels, level: float) -> Bools:
     """Return which scatters are larger than those of their peers.
 
-    Parameters
-    ----------
-    found : Levels
-        From `compare_scatter`.
-    level : float
-        Of each test, one-sided.
+    `found`: from `compare_scatter`. `level`: of each test, one-sided.
     """
     beyond: Bools = found.deviation > np.maximum(found.limits(2 * level), math.log(NOISY_FACTOR))
     return beyond
@@ -273,17 +246,9 @@ def is_noisy(found: Levels, level: float) -> Bools:
 def compare_levels(costs: Costs, *, own_scatter: Floats | None = None) -> Levels:
     """Compare the levels of nodes with those of their peers.
 
-    Parameters
-    ----------
-    costs : Costs
-        Of the nodes of a group.
-    own_scatter : ndarray, shape (nodes, cases), log scale, optional
-        Standard deviation of the runs of nodes whose own scatter counts, since they are noisy; NaN for all others.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or not three dimensions.
+    `costs`: of the nodes of a group. `own_scatter`, shape (nodes, cases): standard deviation of the runs of nodes whose
+    own scatter counts, since they are noisy; NaN for all others. Raises UnusableData: infinite values, or not three
+    dimensions.
     """
     values = finite_or_missing(costs.runs, dimensions=3, what="costs of runs")
     runs = (~np.isnan(values)).sum(axis=1)

@@ -89,12 +89,7 @@ def odd(runs: int) -> int:
 def tail(runs: int, share: int) -> Tail:
     """Return the distribution of a node's level around that of like nodes, the worst that is allowed for.
 
-    Parameters
-    ----------
-    runs : int
-        Whose median the level is; odd.
-    share : int
-        Place in `SHARES` of their part of the variance.
+    `runs`: whose median the level is; odd. `share`: place in `SHARES` of their part of the variance.
     """
     place = np.linspace(0.0, _FURTHEST, 601)
     distance = np.sinh(place)
@@ -113,14 +108,9 @@ def tail(runs: int, share: int) -> Tail:
 def exceeded(limits: ArrayLike, *, peers: int, runs: int, share: int, shift: float = 0.0) -> Floats:
     """Return the probability that a node lies above a limit, in units of the estimated spread.
 
-    Parameters
-    ----------
-    limits : array_like, shape (n,)
-        Distances from the median of the peers over their spread.
-    peers, runs, share : int
-        How many peers; the others as `tail` takes them.
-    shift : float
-        True distance of the node from its peers, in units of their true spread.
+    `limits`, shape (n,): distances from the median of the peers over their spread. `peers`, `runs`, `share`: how many
+    peers; the others as `tail` takes them. `shift`: true distance of the node from its peers, in units of their true
+    spread.
     """
     size, weight = _sizes(peers)
     expected = math.sqrt(1 + median_variance(peers))
@@ -133,12 +123,7 @@ def exceeded(limits: ArrayLike, *, peers: int, runs: int, share: int, shift: flo
 def critical(level: float, *, peers: int, runs: int, share: int) -> float:
     """Return the limit above which a node lies with a probability of `level`, in units of the estimated spread.
 
-    Parameters
-    ----------
-    level : float
-        One-sided, between 0 and 1/2.
-    peers, runs, share : int
-        As `exceeded` takes them.
+    `level`: one-sided, between 0 and 1/2. `peers`, `runs`, `share`: as `exceeded` takes them.
     """
     return _root(lambda limit: math.log(max(exceeded([limit], peers=peers, runs=runs, share=share)[0], 1e-300) / level))
 
@@ -147,14 +132,7 @@ def critical(level: float, *, peers: int, runs: int, share: int) -> float:
 def needed(limit: float, power: float, *, peers: int, runs: int, share: int) -> float:
     """Return the true distance that is found with a probability of `power`, in units of the true spread.
 
-    Parameters
-    ----------
-    limit : float
-        From `critical`.
-    power : float
-        Probability of finding it.
-    peers, runs, share : int
-        As `exceeded` takes them.
+    `limit`: from `critical`. `power`: probability of finding it. `peers`, `runs`, `share`: as `exceeded` takes them.
     """
     return _root(
         lambda shift: power - float(exceeded([limit], peers=peers, runs=runs, share=share, shift=shift)[0]),

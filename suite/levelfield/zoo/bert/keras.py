@@ -93,10 +93,7 @@ def dense(w: Arrays, name: str, width: int, x: Any) -> Any:  # noqa: ANN401
 
 
 def embedding(w: Arrays, name: str, rows: int, ids: Any) -> Any:  # noqa: ANN401
-    """Look up a table.
-
-    `ids`: int32, shape (batch, 128).
-    """
+    """Look up a table. `ids`: int32, shape (batch, 128)."""
     module = keras.layers.Embedding(rows, HIDDEN)
     out = module(ids)
     fill(module, w, f"{name}.weight")

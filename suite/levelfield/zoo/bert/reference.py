@@ -25,10 +25,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 
 
 def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
-    """Add the embeddings of word, position and type, and normalise.
-
-    `input_ids`, `token_type_ids`: int32, shape (batch, 128).
-    """
+    """Add the embeddings of word, position and type, and normalise. The inputs are int32, shape (batch, 128)."""
     words = w["embeddings.word_embeddings.weight"][input_ids].astype(np.float64)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]].astype(np.float64)
     types = w["embeddings.token_type_embeddings.weight"][token_type_ids].astype(np.float64)
@@ -112,10 +109,7 @@ _TABLE = _coefficients()
 
 
 def erf(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the error function, to within a few units of the sixteenth digit.
-
-    `x`: any shape.
-    """
+    """Return the error function, to within a few units of the sixteenth digit. `x`: any shape."""
     inside = np.clip(x, -_LIMIT, _LIMIT)
     nearest = np.rint((inside + _LIMIT) / _STEP).astype(np.intp)
     offset = inside - (nearest * _STEP - _LIMIT)

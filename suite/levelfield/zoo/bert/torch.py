@@ -102,10 +102,7 @@ class Output(nn.Module):  # type: ignore[misc,unused-ignore]
         self.LayerNorm = nn.LayerNorm(sizes.hidden, eps=sizes.epsilon)
 
     def forward(self, x: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-        """Return the normalised sum, shape (batch, sequence, hidden).
-
-        `residual`: what is added, shape (batch, 128, 768).
-        """
+        """Return the normalised sum, shape (batch, sequence, hidden); `residual`: shape (batch, 128, 768)."""
         return self.LayerNorm(self.dense(x) + residual)
 
 

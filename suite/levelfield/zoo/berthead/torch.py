@@ -18,10 +18,7 @@ class Answering(BERT):
     def forward(
         self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Compute `begin_and_end`, shape (batch, sequence, 2).
-
-        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, sequence).
-        """
+        """Compute `begin_and_end`, shape (batch, sequence, 2), from inputs in int32, shape (batch, sequence)."""
         return self.qa_outputs(super().forward(input_ids, token_type_ids, attention_mask))
 
 
@@ -37,10 +34,7 @@ class Classifying(BERT):
     def forward(
         self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Compute `logits`, shape (batch, classes).
-
-        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, sequence).
-        """
+        """Compute `logits`, shape (batch, classes), from inputs in int32, shape (batch, sequence)."""
         first = super().forward(input_ids, token_type_ids, attention_mask)[:, 0]
         return self.classifier(torch.tanh(self.pooler.dense(first)))
 

@@ -13,10 +13,7 @@ Rotation = tuple[jax.Array, jax.Array]
 
 
 def forward(w: Tensors, input_ids: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Compute `logits` of the token that follows the last, shape (batch, 8192).
-
-    `input_ids`: int32, shape (batch, tokens).
-    """
+    """Compute the next token's `logits`, shape (batch, 8192). `input_ids`: int32, shape (batch, tokens)."""
     return cached(w, input_ids, jnp.int32(0), None, sizes=sizes)[0]
 
 

@@ -15,10 +15,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
-    """Compute `logits` of the token that follows the last, shape (batch, 8192).
-
-    `inputs`: `input_ids`, int32, shape (batch, 128).
-    """
+    """Compute the next token's `logits`, shape (batch, 8192), from `input_ids`, int32, shape (batch, 128)."""
     return logits(w, inputs["input_ids"], inputs["input_ids"].shape[1] - 1, sizes=sizes)[:, 0]
 
 

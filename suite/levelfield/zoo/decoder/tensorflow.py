@@ -14,10 +14,7 @@ Rotation = tuple[tf.Tensor, tf.Tensor]
 
 
 def forward(w: Variables, input_ids: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Compute `logits` of the token that follows the last, shape (batch, 8192).
-
-    `input_ids`: int32, shape (batch, tokens).
-    """
+    """Compute the next token's `logits`, shape (batch, 8192). `input_ids`: int32, shape (batch, tokens)."""
     return cached(w, input_ids, tf.range(input_ids.shape[1]), None, sizes=sizes)
 
 
@@ -86,10 +83,7 @@ def attention(
 
 
 def extended(cache: tf.Variable, positions: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
-    """Write keys or values into a cache, and return all there are.
-
-    `positions`: where they stand, shape (tokens,).
-    """
+    """Write keys or values into a cache, and return all there are. `positions`: where they stand, shape (tokens,)."""
     batch, key_heads, tokens, _ = new.shape
     grid = tf.meshgrid(tf.range(batch), tf.range(key_heads), positions, indexing="ij")
     cache.scatter_nd_update(tf.reshape(tf.stack(grid, axis=-1), [batch, key_heads, tokens, 3]), new)

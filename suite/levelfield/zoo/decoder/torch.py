@@ -28,10 +28,7 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
             self.register_buffer(name, filled, persistent=False)
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """Compute `logits` of the token that follows the last, shape (batch, 8192).
-
-        `input_ids`: int32, shape (batch, tokens).
-        """
+        """Compute the next token's `logits`, shape (batch, 8192). `input_ids`: int32, shape (batch, tokens)."""
         positions = torch.arange(input_ids.shape[1], device=input_ids.device)
         return self.cached(input_ids, positions, None)
 

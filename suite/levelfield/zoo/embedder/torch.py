@@ -15,10 +15,7 @@ class Embedder(BERT):
     def forward(
         self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Compute `sentence_embedding`, shape (batch, 768), of unit length.
-
-        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
-        """
+        """Compute `sentence_embedding`, shape (batch, 768), of unit length, from int32 inputs, shape (batch, 128)."""
         hidden = super().forward(input_ids, token_type_ids, attention_mask)
         real = attention_mask[:, :, None].to(hidden.dtype)
         return functional.normalize((hidden * real).sum(dim=1) / real.sum(dim=1), dim=-1)

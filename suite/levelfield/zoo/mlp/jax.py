@@ -23,10 +23,7 @@ def logits(w: Tensors, features: jax.Array) -> jax.Array:
 
 
 def dense(w: Tensors, layer: int, x: jax.Array) -> jax.Array:
-    """Apply a dense layer: (batch, in) → (batch, out).
-
-    `layer`: number of the layer, from 0 on.
-    """
+    """Apply a dense layer: (batch, in) → (batch, out). `layer`: number of the layer, from 0 on."""
     return x @ w[f"layers.{layer}.weight"] + w[f"layers.{layer}.bias"]
 
 

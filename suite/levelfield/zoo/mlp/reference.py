@@ -12,10 +12,7 @@ LAYERS = len(WIDTHS) - 1
 
 
 def forward(weights: Mapping[str, npt.NDArray[Any]], inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
-    """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200).
-
-    `inputs`: `features`, float32, shape (batch, 200).
-    """
+    """Compute the probability, shape (batch, 1), from `features`, float32, shape (batch, 200)."""
     x = inputs["features"].astype(np.float64)
     for layer in range(LAYERS - 1):
         x = np.maximum(dense(weights, layer, x), 0)  # ReLU
@@ -23,10 +20,7 @@ def forward(weights: Mapping[str, npt.NDArray[Any]], inputs: Mapping[str, npt.ND
 
 
 def dense(weights: Mapping[str, npt.NDArray[Any]], layer: int, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Apply a dense layer: (batch, in) → (batch, out).
-
-    `layer`: number of the layer, from 0 on.
-    """
+    """Apply a dense layer: (batch, in) → (batch, out). `layer`: number of the layer, from 0 on."""
     weight = weights[f"layers.{layer}.weight"].astype(np.float64)
     product: npt.NDArray[np.float64] = x @ weight.T
     product += weights[f"layers.{layer}.bias"]

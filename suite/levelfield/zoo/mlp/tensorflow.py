@@ -23,10 +23,7 @@ def logits(w: Variables, features: tf.Tensor) -> tf.Tensor:
 
 
 def dense(w: Variables, layer: int, x: tf.Tensor) -> tf.Tensor:
-    """Apply a dense layer: (batch, in) → (batch, out).
-
-    `layer`: number of the layer, from 0 on.
-    """
+    """Apply a dense layer: (batch, in) → (batch, out). `layer`: number of the layer, from 0 on."""
     return tf.nn.bias_add(tf.matmul(x, w[f"layers.{layer}.weight"]), w[f"layers.{layer}.bias"])
 
 

@@ -9,10 +9,7 @@ Tensors = dict[str, jax.Array]
 
 
 def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Compute `logits`, shape (batch, 1000), from `images`.
-
-    `images`: float32, shape (batch, 224, 224, 3).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 224, 224, 3)."""
     x = jax.nn.relu6(normalised(w, first(sizes), images))
     for block in blocks(sizes):
         x = inverted_residual(w, block, x)

@@ -15,10 +15,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
-    """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
-
-    `inputs`: `images`, float32, shape (batch, 3, 224, 224).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 3, 224, 224)."""
     x = relu6(normalised(w, first(sizes), inputs["images"].astype(np.float64).transpose(0, 2, 3, 1)))
     for block in blocks(sizes):
         x = inverted_residual(w, block, x)

@@ -9,10 +9,7 @@ Variables = dict[str, tf.Variable]
 
 
 def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Compute `logits`, shape (batch, 1000), from `images`.
-
-    `images`: float32, shape (batch, 224, 224, 3).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 224, 224, 3)."""
     x = tf.nn.relu6(normalised(w, first(sizes), images))
     for block in blocks(sizes):
         x = inverted_residual(w, block, x)

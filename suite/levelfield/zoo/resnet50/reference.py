@@ -14,10 +14,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = RESNET50) -> Array:
-    """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
-
-    `inputs`: `images`, float32, shape (batch, 3, 224, 224).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 3, 224, 224)."""
     x = stem(w, inputs["images"].astype(np.float64).transpose(0, 2, 3, 1))
     for number in range(len(sizes.stages)):
         x = stage(w, number, x, sizes=sizes)
@@ -25,10 +22,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 
 
 def stem(w: Weights, x: Array) -> Array:
-    """Apply the 7×7 convolution and the max pool: 224 → 112 → 56.
-
-    `x`: images, shape (batch, 224, 224, 3).
-    """
+    """Apply the 7×7 convolution and the max pool: 224 → 112 → 56. `x`: images, shape (batch, 224, 224, 3)."""
     x = relu(norm(w, "bn1", conv(w, "conv1", x, stride=2, padding=3)))
     return max_pool(x)
 

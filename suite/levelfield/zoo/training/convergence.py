@@ -42,10 +42,7 @@ class ExpectedStart(msgspec.Struct, frozen=True):
 
 
 def goal(model: str, *, target: float | None = None) -> Goal:
-    """Return how a model's network is trained to a target.
-
-    Raises ValueError: there is no such network.
-    """
+    """Return how a model's network is trained to a target. Raises ValueError: there is no such network."""
     if model not in GOALS:
         raise ValueError(f"{model} is not trained to a target; there are {', '.join(GOALS)}.")
     found = GOALS[model]
@@ -119,10 +116,7 @@ def why_not(goal: Goal, precision: str) -> str:
 
 
 def expected_start(goal: Goal, seed: int, precision: str = parity.FP32) -> ExpectedStart:
-    """Compute how a training must begin.
-
-    Raises ValueError: nothing is known of training it in that precision.
-    """
+    """Compute how a training must begin. Raises ValueError: nothing is known of training it in that precision."""
     if reason := why_not(goal, precision):
         raise ValueError(reason)
     network = models.get(goal.network)

@@ -98,10 +98,7 @@ def tolerances(model: str, precision: str = FP32) -> Errors:
 
 
 def sensitivity_of(model: str, precision: str = FP32) -> Errors:
-    """Return a model's sensitivity as its recipe holds it.
-
-    Raises ValueError: none is known in that precision.
-    """
+    """Return a model's sensitivity as its recipe holds it. Raises ValueError: none is known in that precision."""
     if reason := why_not(model, precision):
         raise ValueError(reason)
     return sensitivities(model)[precision]

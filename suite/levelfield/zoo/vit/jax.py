@@ -10,10 +10,7 @@ Tensors = dict[str, jax.Array]
 
 
 def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Compute `logits`, shape (batch, 1000), from `images`.
-
-    `images`: float32, shape (batch, 224, 224, 3).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 224, 224, 3)."""
     x = embed(w, images, sizes=sizes)
     for number in range(sizes.layers):
         x = layer(w, f"encoder.layer.{number}", x, sizes=sizes)

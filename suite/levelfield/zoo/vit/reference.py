@@ -15,10 +15,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
-    """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
-
-    `inputs`: `images`, float32, shape (batch, 3, 224, 224).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 3, 224, 224)."""
     x = embed(w, inputs["images"].astype(np.float64), sizes=sizes)
     for number in range(sizes.layers):
         x = layer(w, f"encoder.layer.{number}", x, sizes=sizes)

@@ -11,10 +11,7 @@ Variables = dict[str, tf.Variable]
 
 
 def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Compute `logits`, shape (batch, 1000), from `images`.
-
-    `images`: float32, shape (batch, 224, 224, 3).
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, float32, shape (batch, 224, 224, 3)."""
     x = embed(w, images, sizes=sizes)
     for number in range(sizes.layers):
         x = layer(w, f"encoder.layer.{number}", x, sizes=sizes)
