@@ -44,10 +44,11 @@ MOST = 0.5
 MOST_L2 = 0.2
 """Widest tolerance of all numbers together, as that of int8."""
 _UNITS: Mapping[str, float] = MappingProxyType(
-    {"fp32": 2.0**-24 * FACTOR, "int8": FACTOR_LOWERED / INT8_STEPS / 2}
+    {"fp32": 2.0**-24 * FACTOR, **dict.fromkeys(("int8", "int4"), FACTOR_LOWERED / INT8_STEPS / 2)}
     | {name: 2.0**-kept * FACTOR_LOWERED for name, kept in SIGNIFICANDS.items()}
 )
-"""Moves, relative to a number, or in int8 to the largest one that has its scale."""
+"""Moves, relative to a number, or in int8 to the largest one that has its scale; where weights have four bits, what they
+are multiplied with may be rounded to eight."""
 _BY_TYPE: Mapping[str, str] = MappingProxyType({"float16": "fp16", "bfloat16": "bf16"})
 
 
@@ -78,7 +79,7 @@ def moved(
         return array
     values = array.astype(np.float64)
     up = bits.integers(f"{SEED}/sensitivity/{draw}/{name}", array.size, bits=1).reshape(array.shape) * 2 - 1
-    if precision == "int8":
+    if precision in {"int8", "int4"}:
         most = np.abs(values).max(axis=tuple(range(1, values.ndim)), keepdims=True, initial=0)
         return np.asarray(values + up * most * _UNITS[precision])
     unit = _UNITS[precision or _BY_TYPE.get(array.dtype.name, "fp32")]
@@ -96,7 +97,7 @@ def moved_weights(arrays: Arrays, draw: int, precision: str) -> Arrays:
     """Return a model's weights moved; in int8 vectors and embeddings, which are not rounded, by units of fp32."""
 
     def of(name: str, array: npt.NDArray[Any]) -> str:
-        return "fp32" if precision == "int8" and (array.ndim < 2 or is_table(name)) else precision
+        return "fp32" if precision in {"int8", "int4"} and (array.ndim < 2 or is_table(name)) else precision
 
     return {name: moved(name, array, draw, of(name, array)) for name, array in arrays.items()}
 
