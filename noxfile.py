@@ -105,6 +105,7 @@ def lint(session: nox.Session) -> None:
         ("lint-imports",),
         # A page whose figures are not those of its records.
         ("cog", "--check", "-P", "-I", ".", "-p", "from docs.site import figures", *pages),
+        ("python", "tests/size.py"),
         ("codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "suite", "plugins"),
     ):
         session.run(str(programs / program), *words, external=True)
@@ -188,20 +189,3 @@ def screenshots(session: nox.Session) -> None:
     """Take the README's picture of a published report anew, as this version renders it; needs Chromium."""
     install(session)
     session.run("python", "-m", "docs.site.screenshots", env={"PYTHONPATH": str(HERE)})
-
-
-@nox.session
-def fuzz(session: nox.Session) -> None:
-    """Give changed files to everything that reads a stranger's: 100,000 cases, ten minutes on two cores; Linux only."""
-    install(session)
-    words = session.posargs
-    out = [] if {"--out", "--case"} & set(words) else ["--out", str(HERE / "reports" / "trials" / "fuzz.json")]
-    session.run("python", "-m", "tests.attacks", *out, *words, env={"PYTHONPATH": str(HERE)})
-
-
-@nox.session
-def faults(session: nox.Session) -> None:
-    """Kill, starve and cut off a small run at every event of its journal: as root, in twenty minutes or so."""
-    install(session)
-    words = session.posargs or ["--out", str(HERE / "reports" / "trials" / "faults.json")]
-    session.run("python", "-m", "tests.faults", *words, env={"PYTHONPATH": str(HERE)})

@@ -3,15 +3,17 @@
 import contextlib
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import psutil
+import pytest
 from rich.console import Console
 
 from levelfield.launchers.host import HostLauncher
 from levelfield.plan import CANARY, Plan
-from levelfield.plan.profiles import SMOKE
+from levelfield.plan.profiles import PROFILES, SMOKE
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.schema import Arm, Block, Case, Run
@@ -19,12 +21,15 @@ from levelfield.run.bench import finish
 from levelfield.run.options import Options
 from levelfield.run.start import start_run
 from levelfield.scenarios import ScenarioName, get
+from levelfield.schedule import calm, pacing, rounds
 from levelfield.schedule.listener import ProgressListener, SilentListener
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.run import RunInProgress, Undecided
 from tests.reported import check_run
 
+QUICK = msgspec.structs.replace(SMOKE, window_ns=30_000_000)
+"""The smoke profile with shorter windows."""
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
 """The first one is the canary itself."""
 
@@ -66,6 +71,18 @@ def workers() -> list[psutil.Process]:
     return found
 
 
+@contextlib.contextmanager
+def quickly() -> Iterator[None]:
+    """Measure in short windows, few rounds, and on a busy machine too: tests of the schedule need no calm one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PROFILES, SMOKE.name, QUICK)
+        patch.setattr(pacing, "MOST_ROUNDS", 3)
+        patch.setattr(calm, "LONGEST_WAIT_S", 0.0)
+        patch.setattr(calm, "PAUSE_S", 0.001)
+        patch.setattr(rounds, "ATTEMPTS", 1)
+        yield
+
+
 class Harness:
     """One run and its folder; `measure` may be called again to go on with it."""
 
@@ -86,13 +103,14 @@ class Harness:
         undecided: Undecided | None = None,
     ) -> Run:
         try:
-            RunInProgress(
-                self.folder,
-                where or site(self.plan),
-                listener or SilentListener(),
-                resumed=resumed,
-                undecided=undecided,
-            ).measure()
+            with quickly():
+                RunInProgress(
+                    self.folder,
+                    where or site(self.plan),
+                    listener or SilentListener(),
+                    resumed=resumed,
+                    undecided=undecided,
+                ).measure()
         finally:
             assert not workers()
         run = self.record()

@@ -68,11 +68,11 @@ def never_rests(step):
 
 
 def forgets(step):
-    """Answer rightly ten times, and then with the tenth answer."""
+    """Answer rightly five times, and then with the fifth answer."""
     answers = []
 
     def forgetting(inputs):
-        if len(answers) < 10:
+        if len(answers) < 5:
             answers.append(step(inputs))
         return answers[-1]
 
@@ -90,20 +90,6 @@ def remembers(step):
         return last[1]
 
     return remembering
-
-
-def breaks(step):
-    """Answer for six arrays, those of the first comparison and the timed ones, and fail for every other."""
-    seen = []
-
-    def breaking(inputs):
-        if not any(each is inputs["signal"] for each in seen):
-            if len(seen) == 6:
-                raise RuntimeError("no more arrays")
-            seen.append(inputs["signal"])
-        return step(inputs)
-
-    return breaking
 
 
 def lies(changed):

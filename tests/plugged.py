@@ -12,7 +12,7 @@ import pytest
 
 from levelfield import plugins
 from levelfield.backends import registry
-from levelfield.cli import from_plugins
+from levelfield.cli import help as sections
 from levelfield.zoo import models
 from tests.commands import ROOT
 
@@ -26,7 +26,7 @@ FLEET = ROOT / "plugins" / "fleet"
 
 PACKAGES = ("levelfield_", "brings_")
 """How the packages of plug-ins begin, here and in tests."""
-CACHED = (plugins.installed, from_plugins._found, registry._from_plugins, models._from_plugins)
+CACHED = (plugins.installed, sections._found, registry._from_plugins, models._from_plugins)
 
 
 def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:

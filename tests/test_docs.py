@@ -34,33 +34,9 @@ def commands(page: Path) -> list[str]:
 EVERY = [(page.name, text) for page in PAGES for text in commands(page)]
 
 
-def test_there_are_commands_to_look_at() -> None:
-    assert len(EVERY) > 30
-
-
 @pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("levelfield")}))
 def test_levelfield_understands_it(text: str) -> None:
     checking.understand(text)
-
-
-@pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("nox")}))
-def test_nox_has_the_session(text: str) -> None:
-    words = shlex.split(text)
-    file = words[words.index("-f") + 1] if "-f" in words else "noxfile.py"
-    source = (ROOT / file).read_text(encoding="utf-8")
-    sessions = re.findall(r"^def (\w+)\(session", source, re.MULTILINE) + re.findall(
-        r'^    "studies\.(\w+)', source, re.MULTILINE
-    )
-    if "-s" in words:
-        assert words[words.index("-s") + 1].partition("(")[0] in sessions
-    else:
-        assert words == ["nox", "-l"]
-
-
-@pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("make")}))
-def test_make_has_the_target(text: str) -> None:
-    targets = re.findall(r"^([\w ]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert shlex.split(text)[1] in " ".join(targets).split()
 
 
 @pytest.mark.parametrize("page", PASTED)

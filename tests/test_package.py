@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 import uv
-import yaml
 
-import levelfield
 from levelfield.images import catalogue
 from tests.commands import ROOT, run
 
@@ -61,21 +59,6 @@ def test_the_wheel_holds_what_images_are_made_from_and_no_studies(built: tuple[P
     assert "levelfield/py.typed" in names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("studies/", "tests/", "reports/"))]
-
-
-def test_the_source_distribution_holds_the_docs_and_no_runs(built: tuple[Path, Path]) -> None:
-    with tarfile.open(built[1]) as packed:
-        names = {name.partition("/")[2] for name in packed.getnames()}
-    assert {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "docs/README.md", "pyproject.toml"} <= names
-    assert not [name for name in names if name.startswith(("studies/", "tests/", "reports/"))]
-
-
-def test_all_files_name_the_same_version_licence_and_authors() -> None:
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["version"] == PROJECT["version"] == levelfield.__version__
-    assert cited["license"] == PROJECT["license"] == "Apache-2.0"
-    assert [each["name"] for each in cited["authors"]] == [each["name"] for each in PROJECT["authors"]]
-    assert PROJECT["version"] in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -14,6 +14,8 @@ from rich.console import Console
 
 from levelfield.analysis import Analysis, analyse
 from levelfield.analysis.types import Row, TimedBlock
+from levelfield.backends import registry
+from levelfield.images import catalogue
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.report import sentences, terminal, units
@@ -130,6 +132,21 @@ def streams() -> None:
     print()
     items(newest.stem)
     print(f"- [Record](../reports/trials/{newest.name}).")
+
+
+def cost() -> None:
+    """Print what the two commands of the README take: time by records, download and disk by locks."""
+    runs = default_runs.read()
+    times = sorted(run.seconds for run in runs)
+    names = dict.fromkeys([*(registry.get(name).image for name in registry.names()), "exporter", "canary"])
+    locks = [catalogue.lock(name) for name in names]
+    sizes = {pin.file: pin.size_bytes for lock in locks for pin in lock.pins}
+    print(
+        f"On two cores `make bench` took {units.duration(times[0])} to {units.duration(times[-1])} in "
+        f"{units.plural(len(runs), 'run')} with its images there, and [15 min 43 s](docs/install.md) in a fresh one. "
+        f"There it fetches {units.size(sum(sizes.values()))} of wheels and takes "
+        f"{units.size(sum(lock.installed_bytes for lock in locks))} of disk. `make test` takes ten minutes."
+    )
 
 
 def result(model: str = "ResNet-50, latency, batch 1") -> None:

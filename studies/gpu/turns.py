@@ -21,10 +21,10 @@ import msgspec
 from levelfield.machine.device_use import Device
 from levelfield.machine.signals import Signals
 from levelfield.record.schema import Absent, Arm, Block, DeviceUse
+from levelfield.schedule.launches import rotate
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.rounds import Pace, warm_up
-from levelfield.schedule.timed_inputs import rotate
 from levelfield.worker.messages import Measure
 from studies import commands
 from studies.workers import launch, process_ids, take_turn

@@ -19,8 +19,7 @@ from levelfield.images.engine import USER_PROXIES
 from levelfield.launchers.channel import ChannelClosed, ChannelTimeout
 from levelfield.launchers.container import ContainerChannel, LocalProcess
 from levelfield.launchers.docker import NOBODY
-from levelfield.launchers.environment import worker_environment
-from levelfield.launchers.protocol import WorkerPaths
+from levelfield.launchers.protocol import WorkerPaths, worker_environment
 from levelfield.record.schema import Arm, Case
 from levelfield.schedule.launches import LOAD_TIMEOUT_S
 from levelfield.schedule.outcomes import end_workers

@@ -8,7 +8,6 @@ import pytest
 
 from levelfield.statistics.arrays import Floats
 from studies.commands import read
-from studies.simulation import command, world
 from studies.simulation.command import Simulated, markdown, simulate
 from studies.simulation.world import BUSY, FACTORS, LAUNCH_SD, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
 from tests.commands import ROOT
@@ -69,17 +68,6 @@ def test_a_slow_mode_is_one_of_launches() -> None:
     found = measure(np.random.default_rng(5), 500, arms, schedule)
     slow = found.levels[:, :, 0] > 1.0
     assert float(slow[~np.isnan(found.levels[:, :, 0])].mean()) == pytest.approx(0.12, abs=0.03)
-
-
-def test_effects_are_those_of_published_records() -> None:
-    found = {each.backend: each.factors for each in command.contention()}
-    assert found.keys() == world.FACTORS.keys()
-    for backend, factors in found.items():
-        assert len(factors) >= 5
-        assert max(factors) == pytest.approx(world.FACTORS[backend], abs=0.006)
-    modes = command.modes()
-    assert modes.slow / modes.launches == pytest.approx(world.SLOW_MODE_SHARE, abs=0.005)
-    assert modes.factor == pytest.approx(world.SLOW_MODE_FACTOR, abs=0.05)
 
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)

@@ -105,7 +105,7 @@ def journal_of_run(content: bytes, folder: Path) -> None:
 
 def bundle(content: bytes, folder: Path) -> None:
     (folder / "bundle").write_bytes(content)
-    unpack(folder / "bundle", models=True)
+    unpack(folder / "bundle")
 
 
 def summary_of_run(content: bytes, folder: Path) -> None:

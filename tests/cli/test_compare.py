@@ -9,6 +9,7 @@ import pytest
 from levelfield.record import files
 from tests import commands
 from tests.commands import one_clear_sentence
+from tests.compare import gates
 from tests.compare.runs import run
 
 
@@ -25,13 +26,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 MANY = [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")]
-
-
-def test_one_run_a_side(place: Path) -> None:
-    command = commands.call("compare", "old-0", "reports/new-0/run.json", folder=place)
-    assert command.code == 3, command.err
-    assert command.out.startswith("Whether anything got slower cannot be decided from one run a side")
-    assert "1.250" in command.out
 
 
 def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
@@ -112,9 +106,61 @@ def test_what_cannot_be_understood(place: Path, words: list[str], says: str) -> 
     assert "Traceback" not in command.err
 
 
-def test_a_run_without_its_record_yet(place: Path) -> None:
-    (place / "reports" / "cut").mkdir()
-    (place / "reports" / "cut" / "journal.jsonl").write_text("{}\n", encoding="utf-8")
-    one_clear_sentence(
-        commands.call("compare", "old-0", "cut", folder=place), "was cut off before its record", "--resume"
-    )
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `reports/`, five unchanged runs, their gate, and new runs."""
+    folder = tmp_path_factory.mktemp("gate")
+    reports = gates.unchanged(folder)
+    gates.new(reports, 11, 12)
+    gates.keep(gates.record("slow", 13, slower={"onnxruntime": 2.0}), reports)
+    derived = commands.call("baseline", "derive", gates.BASELINE, folder=folder)
+    assert derived.code == 0, derived.err
+    assert "Gate: good.gate.toml" in derived.out
+    return folder
+
+
+def test_a_derived_gate_passes_and_fails(gated: Path, tmp_path: Path) -> None:
+    assert commands.call("compare", "--gate", "good.gate.toml", "new-11", folder=gated).code == 0
+    assert commands.call("compare", "--gate", "good.gate.toml", "new-11", "new-12", folder=gated).code == 0
+    outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
+    words = [word for path in outputs for word in ("--output", path)]
+    command = commands.call("compare", "--gate", "good.gate.toml", "slow", *words, folder=gated)
+    assert command.code == 1, command.err
+    assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): ")
+    assert all("5 runs of baseline good spread by" in path.read_text(encoding="utf-8") for path in outputs)
+    found = json.loads(outputs[2].read_text(encoding="utf-8"))
+    assert found["gate"]["derived"]["false_alarms"] == 0.01
+    worse = found["rows"][0]
+    assert worse["new"] > worse["limit"] > worse["old"]
+    assert worse["finds"] > 1
+    assert ET.parse(outputs[1]).getroot().attrib["failures"] == "1"
+
+
+def test_what_was_asked_and_cannot_be_found_is_not_decided(gated: Path) -> None:
+    command = commands.call("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=gated)
+    assert command.code == 3, command.out + command.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["compare", "--gate", "none.toml", "new-11"], "none.toml cannot be read"),
+        (["compare", "--gate", "reports/new-11/run.json", "new-11"], "is not a gate"),
+        (["compare", "--gate", "good.gate.toml", "old-1"], "The run old-1 is named on both sides."),
+        (["baseline", "derive", "bad"], "There is no baseline called 'bad'."),
+        (["baseline", "derive", "good", "-o", "gone/gate.toml"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(gated: Path, words: list[str], says: str) -> None:
+    one_clear_sentence(commands.call(*words, folder=gated), says)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--gate", "good.gate.toml"], ["--gate", "g", "--old", "a", "b"], ["--gate", "g", "--baseline", "good", "b"]],
+)
+def test_what_no_gate_is_compared_with(gated: Path, words: list[str]) -> None:
+    command = commands.call("compare", *words, folder=gated)
+    assert command.code == 2
+    assert "Traceback" not in command.err
+    assert "gate" in command.err

@@ -11,7 +11,7 @@ import pytest
 
 from levelfield.cli import completion
 from levelfield.cli.main import cli
-from tests.commands import IMPORTS, call, one_clear_sentence
+from tests.commands import IMPORTS, call
 
 
 def completed(line: str, folder: Path) -> list[str]:
@@ -47,10 +47,6 @@ def completed(line: str, folder: Path) -> list[str]:
 )
 def test_bash_completes_commands_versions_and_lists(line: str, names: list[str], tmp_path: Path) -> None:
     assert completed(line, tmp_path) == names
-
-
-def test_fish_is_told_to_keep_the_commas_of_a_value() -> None:
-    assert 'string split --max 1 ","' in completion.script("fish")
 
 
 def values(command: str, parameter: str, incomplete: str, **given: object) -> list[str]:
@@ -95,16 +91,3 @@ def test_one_command_writes_the_script_where_the_shell_looks(shell: str, tmp_pat
         again = call("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
         assert again.code == 0, again.err
         assert (tmp_path / ".zshrc").read_text(encoding="utf-8").count("source ") == 1
-
-
-def test_a_shell_without_completion_is_named(tmp_path: Path) -> None:
-    done = call("completion", folder=tmp_path, environment={"SHELL": "/bin/tcsh"})
-    one_clear_sentence(done, "no completion for the shell 'tcsh'", "bash, zsh, fish")
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "data").touch()
-    done = call(
-        "completion", "bash", "--install", folder=tmp_path, environment={"XDG_DATA_HOME": str(tmp_path / "data")}
-    )
-    one_clear_sentence(done, "cannot be written", "`levelfield completion bash` prints the script")

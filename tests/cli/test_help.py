@@ -1,14 +1,11 @@
 """Help lists every command and every option in a section; a name that something had earlier leads to its new one."""
 
-from pathlib import Path
-
 import click
 import pytest
 
 from levelfield import options
 from levelfield.cli import help as sections
 from levelfield.cli.main import cli
-from tests.commands import call, one_clear_sentence
 
 
 def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there() -> None:
@@ -29,12 +26,6 @@ def test_every_option_is_listed_once_the_most_used_first(name: str) -> None:
     assert all(text.count(f"\n  {option.opts[0]} ") == 1 for option in shown)
     ((first, basic), *_) = sections.option_rows(command, click.Context(command))
     assert (first, len(basic)) == (options.BASIC, 10 if name == "bench" else 9)
-
-
-@pytest.mark.parametrize("typed", list(sections.MOVED))
-def test_what_moved_says_where_it_is(typed: str, tmp_path: Path) -> None:
-    words = ("bench", typed, "x") if typed.startswith("--") else (typed, "x")
-    one_clear_sentence(call(*words, folder=tmp_path), f"There is no {typed} any more. Type {sections.MOVED[typed]}.")
 
 
 def test_what_no_section_names_is_listed_at_the_end() -> None:

@@ -32,19 +32,6 @@ def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) ->
     assert "changes under 2.0\u00a0% are not called" in command.out
 
 
-def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
-    command = call("history", "--reports", year, folder=tmp_path)
-    assert command.code == 0, command.err
-    assert LATENCY in command.out
-    assert "canary" in command.out
-
-
-def test_an_unknown_case(tmp_path: Path, year: Path) -> None:
-    one_clear_sentence(
-        call("history", "onxruntime/mlp/latency", "--reports", year, folder=tmp_path), "no result called", LATENCY
-    )
-
-
 def test_no_folder_and_no_runs(tmp_path: Path) -> None:
     one_clear_sentence(call("history", "--reports", "nothing", folder=tmp_path), "There is no folder nothing")
     (tmp_path / "reports").mkdir()

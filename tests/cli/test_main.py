@@ -12,9 +12,7 @@ import pytest
 
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
-from levelfield.version import __version__
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
-from tests.records_builder import make_run
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
@@ -26,14 +24,9 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
     [
         (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50' or 'mobilenet'?"]),
         (["--backends", "pytorch"], ["There is no backend called 'pytorch'.", "Did you mean 'torch'"]),
-        (["--scenarios", "cold_start"], ["There is no scenario called 'cold_start'.", "Did you mean 'cold-start'?"]),
         (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
-        (["--precision", "fp8"], ["There is no precision called 'fp8'."]),
-        (["--batch", "0"], ["A batch of 0 cannot be measured."]),
-        (["--threads", "0"], ["0 threads cannot compute anything."]),
         (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
         (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
-        (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
         (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
         (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
     ],
@@ -73,12 +66,6 @@ def test_a_command_begins_without_what_it_may_never_need() -> None:
     assert not {"scipy.stats", "scipy.optimize"} & set(modules.split())
 
 
-def test_a_finished_run_is_not_gone_on_with(tmp_path: Path) -> None:
-    (tmp_path / "reports" / "a-run").mkdir(parents=True)
-    files.write(make_run(), tmp_path / "reports" / "a-run")
-    one_clear_sentence(run("bench", "--resume", "a-run", folder=tmp_path), "is finished")
-
-
 @needs_no_jax
 def test_a_run_in_which_nothing_could_answer(reports: Path, tmp_path: Path) -> None:
     command = run(*JAX, reports, folder=tmp_path)
@@ -97,27 +84,6 @@ def test_reports_on_a_read_only_disk(small_disk: Path, tmp_path: Path) -> None:
     one_clear_sentence(
         run(*JAX, small_disk, folder=tmp_path), "Reports cannot be written to", "Read-only file system", "--reports"
     )
-
-
-def test_reports_in_a_file(tmp_path: Path) -> None:
-    (tmp_path / "reports").write_text("not a folder")
-    command = run(*JAX, tmp_path / "reports", folder=tmp_path)
-    assert command.code == 2
-    assert "is a file" in command.err
-    assert "Traceback" not in command.err
-
-
-def test_a_full_disk_before_anything_is_measured(small_disk: Path, tmp_path: Path) -> None:
-    free = os.statvfs(small_disk)
-    (small_disk / "ballast").write_bytes(bytes(free.f_bavail * free.f_bsize))
-    command = run(*JAX, small_disk, folder=tmp_path)
-    one_clear_sentence(command, "No space left on device", "--reports")
-
-
-def test_a_cache_that_cannot_be_written(small_disk: Path, tmp_path: Path, reports: Path) -> None:
-    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    command = run(*JAX, reports, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(small_disk / "cache")})
-    one_clear_sentence(command, "LEVELFIELD_CACHE")
 
 
 def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -> None:
@@ -155,10 +121,3 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     command.stderr.close()
     command.wait(60)
     assert said == b""
-
-
-def test_the_package_runs_as_the_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "levelfield.cli", "--version"], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"levelfield, version {__version__}\n", "")

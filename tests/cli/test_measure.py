@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import click
 import docker
 import pytest
 from click.testing import CliRunner, Result
@@ -17,8 +16,7 @@ from levelfield.cli.measure import ab, bench
 from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
-from levelfield.options import OPTIONS
-from levelfield.plan import Plan, Selection
+from levelfield.plan import Plan
 from levelfield.record import files
 from levelfield.run import ab as steps
 from levelfield.run import bench as bench_steps
@@ -27,19 +25,6 @@ from levelfield.statistics.student import FIRST_LOOK
 from tests.commands import call, one_clear_sentence, run
 from tests.compare import pairs
 from tests.engines import none_left
-
-
-@pytest.mark.parametrize(
-    ("command", "others"),
-    [
-        (bench, {"inputs", "data", "loadgen", "as_json"}),
-        (ab, {"inputs", "a", "b", "max_slowdown", "bisect", "why", "output", "as_json"}),
-    ],
-)
-def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
-    named = {parameter.name for parameter in command.params if parameter.name is not None}
-    fields = {*Options.__struct_fields__, *Selection.__struct_fields__}
-    assert named - fields == others
 
 
 def test_what_is_typed_arrives() -> None:
@@ -60,11 +45,6 @@ def test_what_is_typed_arrives() -> None:
     assert made.command[0] == "levelfield"
 
 
-def test_an_option_about_a_file_takes_a_file() -> None:
-    with pytest.raises(LevelfieldError, match="--input is about an ONNX file of your own"):
-        options_of(bench.make_context("bench", ["--input", "sequence=128"]).params)
-
-
 @pytest.mark.parametrize(
     ("values", "own"),
     [
@@ -83,17 +63,6 @@ def test_a_users_own_is_recognised(values: tuple[str, ...], own: Own) -> None:
 def test_a_run_measures_one_kind_of_what_is_the_users_own(values: tuple[str, ...]) -> None:
     with pytest.raises(LevelfieldError, match=f"--model {values[0]} and --model .* exclude each other"):
         own_of(values)
-
-
-def test_words_and_values_are_each_others_inverse() -> None:
-    words = [
-        "--models", "mlp,bert", "--input", "n=12", "--input", "x=x.npy", "--cpus", "0-1,8", "--budget", "90s",
-        "--margin", "3%", "--loadgen", "latency=50ms,test=600s", "--price", "1.2EUR/h", "--strict", "--gpu", "1",
-    ]  # fmt: skip
-    params = bench.make_context("bench", words).params
-    named = {word for word in words if word.startswith("--")}
-    again = [word for name in named for word in OPTIONS[name].words(params[OPTIONS[name].name])]
-    assert sorted(again) == sorted(words)
 
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
@@ -229,12 +198,6 @@ def test_mistakes_end_in_one_sentence(tmp_path: Path, words: list[str], says: li
     one_clear_sentence(run("explain", *words, folder=tmp_path, environment=NO_ENGINE), *says)
 
 
-def test_two_formats_do_not_share_the_terminal(tmp_path: Path) -> None:
-    command = run("explain", "torch/mlp", "--json", "--csv", "-", folder=tmp_path)
-    assert command.code == 2
-    assert "Either JSON or CSV" in command.err
-
-
 @pytest.mark.docker
 def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
@@ -260,13 +223,3 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
     assert {row["result"] for row in rows} == set(cases)
     assert sum("node_linear" in row["layer"] for row in rows if "/mlp/" in row["result"]) == 6
     assert [row["operator"] for row in rows if row["result"] == cases[-1]] == ["MatMul"]
-
-
-@pytest.mark.extended
-@pytest.mark.docker
-def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    command = run("explain", "torch-compile/mlp", "--json", folder=tmp_path)
-    assert command.code == 0, command.err
-    (result,) = json.loads(command.out)["results"]
-    assert [row for row in result["operators"] if row["operator"].startswith("cpp_fused_")]

@@ -15,8 +15,7 @@ from levelfield.record.schema import Run
 from levelfield.run import bench
 from levelfield.run.options import Options
 from tests.commands import call, one_clear_sentence
-from tests.records_builder import make_run
-from tests.run.reproductions import asks, injected, known, record
+from tests.run.reproductions import asks, known, record
 
 
 @pytest.mark.parametrize("theirs", ["docker", "venv", "host"])
@@ -44,14 +43,6 @@ def test_an_empty_list_of_images_does_not_open_the_gate(tmp_path: Path) -> None:
     command = call("reproduce", tmp_path, "--reports", tmp_path / "mine", folder=tmp_path)
     one_clear_sentence(command, "4 images would not be, or cannot be shown to be", "--trust")
     assert not (tmp_path / "mine").exists()
-
-
-def test_it_is_said_before_the_gate_closes(tmp_path: Path) -> None:
-    files.write(injected(make_run(models=["mlp"], backends=["jax"], rounds=1, max_calls=3), "20%"), tmp_path)
-    command = call("reproduce", tmp_path, folder=tmp_path)
-    assert command.code == 2
-    assert "slowed down on purpose: jax by 20%" in command.out
-    assert "time budget: 10 min" in command.out
 
 
 def test_a_dry_run_says_what_would_be_run_and_ends(tmp_path: Path) -> None:
@@ -111,11 +102,6 @@ def test_the_exit_code_and_the_file_hold_the_answer(
     assert found.answer.startswith(says)
     assert found.answer in " ".join(done.output.split())
     assert f"Written: {tmp_path / 'mine' / 'ours' / NAME}" in done.output
-
-
-def test_with_a_larger_allowance_the_same_difference_is_none(remeasured: Callable[..., Result]) -> None:
-    ours = record("ours", noise_scale=0.0, slower={"jax": 1.2})
-    assert remeasured(known(record("theirs", noise_scale=0.0)), ours, "--allowed", "30%").exit_code == 0
 
 
 def test_with_trust_other_images_are_shown_and_run(remeasured: Callable[..., Result]) -> None:

@@ -43,14 +43,6 @@ def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) 
     assert not (tmp_path / REPORT).exists()
 
 
-def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
-    (tmp_path / "reports" / "a-run").mkdir(parents=True)
-    files.write(make_run(), tmp_path / "reports" / "a-run")
-    command = call("report", "a-run", folder=tmp_path)
-    assert command.code == 0, command.err
-    assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
@@ -144,11 +136,6 @@ def test_what_is_not_there_is_one_sentence(tmp_path: Path, words: tuple[str, ...
     one_clear_sentence(call("verify", *words, folder=tmp_path), says)
 
 
-def test_what_is_no_report_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text("<!doctype html><p>A recipe for bread.</p>")
-    one_clear_sentence(call("verify", "page.html", folder=tmp_path), "The page carries no record")
-
-
 def record() -> Run:
     return make_run(models=("mlp",), backends=("jax", "openvino"), generations=5, rounds=2, max_calls=7, control="jax")
 
@@ -237,18 +224,6 @@ def test_a_site_is_not_written_over_what_is_no_site(tmp_path: Path) -> None:
     command = call("publish", folder=tmp_path)
     one_clear_sentence(command, "site")
     assert [each.name for each in (tmp_path / "site").iterdir()] == ["thesis.txt"]
-
-
-def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
-    one_clear_sentence(call("publish", folder=tmp_path), "There is no folder reports with runs")
-    (tmp_path / "reports").mkdir()
-    one_clear_sentence(call("publish", folder=tmp_path), "There is no run under reports that can be published")
-
-
-def test_a_card_of_what_is_no_run(tmp_path: Path) -> None:
-    (tmp_path / "reports").mkdir()
-    one_clear_sentence(call("report", "gone", "--card", ".", folder=tmp_path), "gone")
-    assert not (tmp_path / "card.svg").exists()
 
 
 def test_a_card_of_a_stranger_says_nothing_to_the_terminal(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from levelfield.compare import phrases
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
 from levelfield.compare.types import Verdict
-from levelfield.compatibility import table
+from levelfield.compatibility import gate
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent, Failure
 from tests.analysis.probed import probed
@@ -84,7 +84,7 @@ def test_another_kernel_is_not_other_hardware() -> None:
 )
 def test_a_driver_that_went_back_is_said(before: str, after: str | Absent, says: str | None) -> None:
     old, new = with_machine(run("a"), gpu={"driver": before}), with_machine(run("b"), gpu={"driver": after})
-    notes = one(old, new, table=table.read()).notes
+    notes = one(old, new, table=gate.read()).notes
     assert any(note.startswith(says or "The NVIDIA driver") for note in notes) == (says is not None)
 
 

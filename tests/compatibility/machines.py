@@ -1,9 +1,8 @@
 """Machines with a driver and GPUs, and the table that they are held against."""
 
-from levelfield.compatibility import table
-from levelfield.compatibility.gate import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia, read
 
-TABLE = table.read()
+TABLE = read()
 VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}
 H100 = Gpu(0, "NVIDIA H100", "9.0")
 V100 = Gpu(1, "Tesla V100", "7.0")

@@ -4,23 +4,21 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.compatibility import table
 from levelfield.compatibility.gate import Gpu
 from levelfield.compatibility.libraries import (
     between,
     cuda_release,
-    grid,
     libraries,
     matching,
     not_of_the_lock,
 )
 from levelfield.record.schema import Absent, Arm, Fingerprint, Image, Launch, Library, Warning_
-from tests.compatibility.machines import H100, TABLE, machine
-from tests.compatibility.machines import V100 as OLD
+from tests.compatibility.machines import H100, TABLE
 from tests.records_builder import make_image, make_run
 
 B200 = Gpu(0, "NVIDIA B200", "10.0")
-THOR = Gpu(0, "NVIDIA Thor", "11.0")
+
+
 RTX_5090 = Gpu(0, "NVIDIA GeForce RTX 5090", "12.0")
 UNKNOWN = Gpu(0, "A new one", None)
 
@@ -33,12 +31,8 @@ def effects(versions: dict[str, str], *gpus: Gpu, precision: str | None = None) 
     ("version", "gpu", "fires"),
     [
         ("12.8.4.1", B200, True),
-        ("13.1.0.3", B200, True),
-        ("12.8", THOR, True),
-        ("12.7.9", B200, False),
         ("13.2.1.1", B200, False),
         ("12.8.4.1", H100, False),
-        ("12.8.4.1", RTX_5090, False),
         ("12.8.4.1", UNKNOWN, False),
     ],
 )
@@ -46,9 +40,7 @@ def test_cublas_frees_tensor_memory_twice(version: str, gpu: Gpu, fires: bool) -
     assert effects({"cuBLAS": version}, gpu) == (["many"] if fires else [])
 
 
-@pytest.mark.parametrize(
-    ("version", "fires"), [("9.10.0", True), ("9.10.0.56", True), ("9.10.1.4", False), ("9.9.0.52", False)]
-)
+@pytest.mark.parametrize(("version", "fires"), [("9.10.0.56", True), ("9.10.1.4", False), ("9.9.0.52", False)])
 def test_cudnn_moved_its_enumeration(version: str, fires: bool) -> None:
     assert effects({"cuDNN": version}, H100) == (["values"] if fires else [])
 
@@ -58,8 +50,6 @@ def test_cudnn_moved_its_enumeration(version: str, fires: bool) -> None:
     [
         ("9.9.0.52", "12.9.0.13", 2, True),
         ("9.9.0.52", "12.9.0.13", 1, False),
-        ("9.9.0.52", "12.8.4.1", 2, False),
-        ("9.10.1.4", "12.9.0.13", 2, False),
         ("9.9.0.52", None, 2, False),
     ],
 )
@@ -73,8 +63,6 @@ def test_cudnn_on_several_gpus(cudnn: str, cublas: str | None, gpus: int, fires:
     [
         ("13.4.0.1", "nvfp4", True),
         ("13.4.0.1", "bf16", False),
-        ("13.4.0.1", None, False),
-        ("13.4.1.2", "nvfp4", False),
         ("13.3.0.5", "nvfp4", False),
     ],
 )
@@ -123,11 +111,6 @@ GOOD = (
 
 def test_the_locked_libraries_and_the_drivers_own_are_no_strangers() -> None:
     assert list(not_of_the_lock(launch(*GOOD), IMAGE)) == []
-
-
-def test_a_library_of_the_system() -> None:
-    (said,) = not_of_the_lock(launch(*GOOD, ("libcublasLt.so.13", "libcublasLt.so.13", "cuBLAS")), IMAGE)
-    assert said == "libcublasLt.so.13 was loaded from the system, and not from the locked wheels"
 
 
 def test_another_version() -> None:
@@ -195,12 +178,3 @@ def test_a_newer_image_on_an_older_driver() -> None:
     assert found.remedy
     (too_old,) = between(TABLE, side("570.26"), side("570.26"), new_images=[newer])
     assert "needs the driver 580.65.06" in too_old.message
-
-
-def test_releases_are_marked_with_what_runs_here_and_who_uses_them() -> None:
-    laid = grid(TABLE, machine("570.124.06", H100, OLD), {"torch": {"cu12": "12.8.1"}, "jax": {"cu13": "13.1.1"}})
-    columns = [[str(cell) for cell in column.cells] for column in laid.columns]
-    rows = dict(zip(columns[0], zip(*columns[1:], strict=True), strict=True))
-    assert rows["12.8.1"][2:] == ("yes", "torch cu12")
-    assert rows["13.1.1"][2:] == ("no", "jax cu13")
-    assert columns[0] == sorted(columns[0], key=table.key, reverse=True)

@@ -23,7 +23,7 @@ def entry(name: str, content: bytes = CONTENT, **changes: Any) -> tuple[tarfile.
 
 def manifest(*names: str, **changes: Any) -> dict[str, Any]:
     files = [{"name": n, "sha256": hashlib.sha256(CONTENT).hexdigest(), "size_bytes": len(CONTENT)} for n in names]
-    return {"format": FORMAT, "tool_version": "0", "locks": {}, "files": files} | changes
+    return {"format": FORMAT, "tool_version": "0", "files": files} | changes
 
 
 def bundle(folder: Path, told: dict[str, Any], *entries: tuple[tarfile.TarInfo, bytes]) -> Path:

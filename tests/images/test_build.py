@@ -60,39 +60,6 @@ def test_an_image_holds_what_its_locks_say_and_nothing_else(
 
 
 @pytest.mark.docker
-def test_the_framework_works_inside(client: docker.DockerClient) -> None:
-    built = build("onnxruntime")
-    said = _run(client, built.tag, "import onnxruntime; print(onnxruntime.__version__)")
-    pinned = next(pin.version for pin in catalogue.lock("onnxruntime").pins if pin.name == "onnxruntime")
-    assert said.decode().split()[-1] == pinned
-
-
-COMPILE = """
-import json, sys, torch
-from levelfield.worker.probes import distributions
-torch.compile(lambda values: (values * 2).sin() + 1)(torch.ones(64))
-print(json.dumps({"path": sys.path, "found": distributions()}))
-"""
-
-
-@pytest.mark.docker
-def test_what_a_cold_compilation_imports_is_not_taken_for_installed(client: docker.DockerClient) -> None:
-    built = build("torch")
-    output = client.containers.run(
-        built.tag,
-        ["-P", "-c", COMPILE],
-        entrypoint="/opt/levelfield/env/bin/python",
-        network_mode="none",
-        tmpfs={"/tmp": "rw,exec"},
-        environment={"HOME": "/tmp"},
-        remove=True,
-    )
-    inside = json.loads(output)
-    assert any(folder.endswith("setuptools/_vendor") for folder in inside["path"])  # else there is nothing to test
-    assert inside["found"] == catalogue.lock("torch").versions
-
-
-@pytest.mark.docker
 def test_the_worker_inside_is_the_one_out_here(client: docker.DockerClient, canary: Image) -> None:
     digest = """
 import hashlib, pathlib
@@ -136,18 +103,6 @@ def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     assert pin.file in caught.value.message
     assert f"expected sha256 {pin.sha256}" in caught.value.message
     assert f"found {hashlib.sha256(b'tampered').hexdigest()}" in caught.value.message
-
-
-@pytest.mark.docker
-def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> None:
-    alone = [estimate([name], "venv") for name in ("onnxruntime", "onnxruntime@1.30.0")]
-    both = estimate(["onnxruntime", "onnxruntime@1.30.0"], "venv")
-    assert both.making == ("onnxruntime", "onnxruntime@1.30.0")
-    framework = next(
-        pin.size_bytes for pin in catalogue.lock("onnxruntime", "cpu", "1.30.0").pins if pin.name == "onnxruntime"
-    )
-    assert both.download_bytes == alone[0].download_bytes + framework
-    assert max(each.disk_bytes for each in alone) < both.disk_bytes
 
 
 Change = Callable[[Path], None]

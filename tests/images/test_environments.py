@@ -1,12 +1,10 @@
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, environments
-from levelfield.images.build import estimate
 
 LIST = """
 import json, sys
@@ -47,19 +45,3 @@ def test_it_carries_only_the_code_that_runs_inside(made: environments.Environmen
         "worker",
         "zoo",
     }
-
-
-@pytest.mark.extended
-def test_an_environment_that_was_cut_off_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock = catalogue.lock("canary")
-    interpreter, version = environments.find_python(lock)
-    folder = environments.location(lock, version)
-    (folder / "bin").mkdir(parents=True)
-    (folder / "bin" / "python").symlink_to(interpreter)
-    cost = estimate(["canary"], "venv")
-    assert cost.making == ("canary",)
-    assert cost.download_bytes == sum(pin.size_bytes for pin in lock.pins)
-    assert "canary" in cost.sentence()
-    made = environments.make("canary")
-    assert environments.is_complete(folder)
-    assert subprocess.run([made.python, "-c", "import numpy"], check=False).returncode == 0

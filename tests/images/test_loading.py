@@ -59,14 +59,3 @@ def test_a_layer_is_kept_plain_and_checked(tmp_path: Path) -> None:
         assert loading.plain(io.BytesIO(stored), tmp_path, digest).read_bytes() == content
     with pytest.raises(LevelfieldError, match="another layer"):
         loading.plain(io.BytesIO(content[1:]), tmp_path, digest)
-
-
-@pytest.mark.docker
-def test_what_is_no_archive_of_an_image_is_one_sentence(
-    client: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    digest, path = written(tmp_path, "file")
-    loading.load(client, [image("1", digest)], {digest: path}, "")
-    monkeypatch.setattr(type(client.images.get(f"{TAG}:1")), "save", lambda *_, **__: iter([path.read_bytes()]))
-    with pytest.raises(LevelfieldError, match="no archive"):
-        loading.saved(client, f"{TAG}:1", tmp_path)

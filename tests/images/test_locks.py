@@ -30,19 +30,8 @@ def test_frozen_requirements_give_the_committed_lock(checkout: Path) -> None:
     assert locks.lock_image("canary") == before
 
 
-def test_what_an_older_version_asks_for_moves_and_is_said(checkout: Path) -> None:
-    said: list[str] = []
-    locks.relock(["openvino@2025.4.1"], progress=said.append)
-    current, lock = catalogue.lock("openvino"), catalogue.lock("openvino", "cpu", "2025.4.1")
-    moved = {name for name in current.versions | lock.versions if current.versions.get(name) != lock.versions.get(name)}
-    assert moved == {"openvino", "numpy", "packaging"}
-    numpy = (current.versions["numpy"], lock.versions["numpy"])
-    assert f"openvino cpu@2025.4.1: numpy could not be held at {numpy[0]}: it is {numpy[1]}" in said
-    assert f"openvino cpu@2025.4.1: needs packaging {lock.versions['packaging']} as well" in said
-
-
 def test_a_python_that_no_wheel_or_base_is_for_is_refused(checkout: Path) -> None:
-    with pytest.raises(LevelfieldError, match=r"There is no onnxruntime 1\.18\.0 for Python 3\.13"):
+    with pytest.raises(LevelfieldError, match=r"cannot be resolved with onnxruntime 1\.18\.0: .*`cp313`"):
         locks.relock(["onnxruntime@1.18.0+python=3.13"])
     with pytest.raises(
         LevelfieldError, match=r"torch stands on the toolchain base, and there is none with Python 3\.13"
@@ -50,13 +39,6 @@ def test_a_python_that_no_wheel_or_base_is_for_is_refused(checkout: Path) -> Non
         locks.relock(["torch+python=3.13"])
     with pytest.raises(LevelfieldError, match=r"No base has Python 3\.12"):
         locks.relock(["jax+python=3.12"])
-
-
-def test_a_version_that_was_never_released_brings_its_neighbours(checkout: Path) -> None:
-    with pytest.raises(LevelfieldError, match=r"There is no onnxruntime 1\.30\.7 for Python 3\.11") as caught:
-        locks.relock(["onnxruntime@1.30.7"])
-    assert "1.30.0, 1.31.0" in caught.value.fix
-    assert not (checkout / "images" / "onnxruntime" / "cpu@1.30.7.lock").exists()
 
 
 def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: Path) -> None:
@@ -181,13 +163,3 @@ def test_a_cuda_variant_locks_again_without_its_gigabytes(checkout: Path, cache:
     ]
     assert not any(pin.sized for pin in lock.pins), "nothing was fetched"
     assert not any((cache / "wheels").glob("*.whl"))
-
-
-def test_a_lock_that_would_mix_releases_is_not_written(checkout: Path, cache: Path) -> None:
-    folder = checkout / "images" / "onnxruntime"
-    before = (folder / "cu13.lock").read_bytes()
-    (folder.parent / "cuda13.constraints").write_text("")  # then nvJitLink is the newest of the day
-    with pytest.raises(LevelfieldError, match=r"nvidia-nvjitlink \S+ is not of CUDA 13\.2\.2") as caught:
-        locks.lock_image("onnxruntime", "cu13")
-    assert caught.value.fix == "Pin it in cu13.in, or in the constraints beside it."
-    assert (folder / "cu13.lock").read_bytes() == before

@@ -6,8 +6,6 @@ import msgspec
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
-from hypothesis import given
-from hypothesis import strategies as st
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, debian, sbom
@@ -45,14 +43,6 @@ def test_an_image_of_another_lock_or_base_has_none_that_could_be_made_here() -> 
     ):
         with pytest.raises(LevelfieldError):
             sbom.of_record(msgspec.structs.replace(image(), **changed))
-
-
-@given(st.text(), st.text())
-def test_no_name_of_an_image_leads_out_of_the_folder(name: str, variant: str) -> None:
-    file = sbom.file_name(name, variant)
-    assert "/" not in file
-    assert not file.startswith(".")
-    assert file.endswith(sbom.SUFFIX)
 
 
 def test_a_bill_that_tells_of_something_else_is_named() -> None:

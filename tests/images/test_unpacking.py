@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import configured, unpacking
+from levelfield.images import unpacking
 from tests import debs
 from tests.debs import entry, files
 
@@ -32,10 +32,10 @@ def _unpack(packages: Iterable[Path]) -> tuple[str, dict[str, tuple[tarfile.TarI
 
 @pytest.fixture
 def everything(tmp_path: Path) -> list[Path]:
-    """Packages with whatever a base may hold: all that `configured` reads, links, rights and names of all kinds."""
-    origins = dict.fromkeys([*configured._COPIES.values(), *configured._ALTERNATIVES.values()], b"origin\n")
-    origins |= {needed: b"needed\n" for _, needed in configured._LINKS.values()}
-    origins |= {f"{configured._CERTIFICATES}/{name}.crt": name.encode() + b"\n" for name in ("Zoë", "Alpha")}
+    """Packages with whatever a base may hold: all that `configure` reads, links, rights and names of all kinds."""
+    origins = dict.fromkeys([*unpacking._COPIES.values(), *unpacking._ALTERNATIVES.values()], b"origin\n")
+    origins |= {needed: b"needed\n" for _, needed in unpacking._LINKS.values()}
+    origins |= {f"{unpacking._CERTIFICATES}/{name}.crt": name.encode() + b"\n" for name in ("Zoë", "Alpha")}
     origins |= {"usr/lib/python3.11/os.py": b"pass\n", "usr/share/doc/base/copyright": b"licence"}
     folders = [(entry("usr/lib/python3.11", folder=True), b""), (entry("bin", folder=True), b"")]
     tools = [

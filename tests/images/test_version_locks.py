@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, version_locks
 
 OLD, NEW = catalogue.lock("onnxruntime", "cpu", "1.22.1"), catalogue.lock("onnxruntime")
@@ -45,11 +44,3 @@ def test_versions_that_exclude_each_other_are_distinguished() -> None:
     old, new = catalogue.lock("openvino", "cpu", "2025.4.1"), catalogue.lock("openvino")
     assert "numpy" in version_locks.conflict(version_locks.mix(old, new, {"numpy"})), "2025.4.1 wants an older NumPy"
     assert version_locks.conflict(version_locks.mix(old, new, {"openvino"})) == ""
-
-
-def test_different_pythons_cannot_be_mixed() -> None:
-    first, second = catalogue.lock("openvino"), catalogue.lock("openvino", version="py3.13")
-    with pytest.raises(
-        LevelfieldError, match=r"openvino cpu is for Python 3\.11 and openvino cpu@py3\.13 for Python 3\.13"
-    ):
-        version_locks.mix(first, second, ["numpy"])

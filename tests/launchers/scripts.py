@@ -6,8 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from levelfield.launchers.host import start_process
-from levelfield.launchers.process import ProcessChannel
+from levelfield.launchers.host import ProcessChannel, start_process
 from levelfield.launchers.worker import Worker
 
 PATIENCE_S = 60.0

@@ -1,6 +1,5 @@
 """A container's attached streams, with a socket in place of the engine's."""
 
-import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -9,13 +8,9 @@ import pytest
 
 from levelfield.launchers.channel import ChannelClosed, ChannelTimeout
 from levelfield.launchers.container import (
-    DRIVER,
     STDERR,
     STDOUT,
     ContainerChannel,
-    LocalProcess,
-    gpu_request,
-    without_uuids,
 )
 
 
@@ -68,23 +63,3 @@ def test_a_stream_that_ends_is_a_channel_that_is_closed(streams: tuple[Container
         channel.receive(1.0)
     assert channel.descriptors() == ()
     channel.end(0.0)
-
-
-def test_a_process_outside_of_the_container_is_not_taken_for_its() -> None:
-    assert LocalProcess.of_container(os.getpid(), "0" * 64) is None
-    assert LocalProcess.of_container(2**22 + 1, "0" * 64) is None
-
-
-UUID = "GPU-00000000-0000-0000-0000-000000000000"
-
-
-def test_one_gpu_is_asked_for_by_its_uuid() -> None:
-    asked = gpu_request(UUID)
-    assert asked.device_ids == [UUID]
-    assert asked.capabilities == [["gpu"]]
-    assert asked.count == 0
-    assert DRIVER == {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-
-
-def test_a_uuid_is_kept_out_of_what_is_recorded() -> None:
-    assert without_uuids(f"device {UUID}\n and MIG-8de47821-9ed2-75e0") == "device GPU-… and MIG-…"

@@ -2,8 +2,8 @@
 
 import contextlib
 import gc
-import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,21 +16,19 @@ from pathlib import Path
 
 import docker
 import msgspec
-import psutil
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import engine as images
-from levelfield.launchers.container import LocalProcess
-from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
+from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.machine import owner
+from levelfield.machine.engine import mark_of
 from levelfield.record.schema import Image
-from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
+from levelfield.worker.messages import Load, Loaded, Measure, Measured, Task, Verified, Verify
 from tests.commands import eventually
-from tests.engines import Cable, PrivateEngine, containers, none_left
-from tests.launchers.scripts import PATIENCE_S, READY, gone
+from tests.engines import PrivateEngine, containers, none_left
+from tests.launchers.scripts import PATIENCE_S, gone
 
 pytestmark = pytest.mark.docker
 
@@ -117,23 +115,6 @@ def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, 
     }
 
 
-def test_a_container_takes_memory_from_the_nodes_of_its_launch(
-    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
-) -> None:
-    assert launcher.cannot_bind_memory() == ""
-    one = launcher.launch(msgspec.structs.replace(spec, memory_nodes=(0,)))
-    try:
-        one.await_ready(PATIENCE_S)
-        (container,) = containers(engine)
-        container.reload()
-        assert container.attrs["HostConfig"]["CpusetMems"] == "0"
-    finally:
-        one.stop()
-    with pytest.raises(WorkerError, match="would not start"):
-        launcher.launch(msgspec.structs.replace(spec, memory_nodes=(0, 99)))
-    assert none_left(engine)
-
-
 INSIDE = """
 import os, socket, sys
 def attempt(name, what):
@@ -157,7 +138,7 @@ def run_inside(engine: docker.DockerClient, launcher: DockerLauncher, spec: Laun
     """Launch a worker whose container runs `script` before it serves: an image with another entry point."""
     tag = f"levelfield-test/{os.getpid()}:script"
     # Until it has its tag, a build elsewhere may take it for what a build left behind, unless its maker is alive.
-    mark = f'LABEL {images.BUILD}="{owner.mark_of(os.getpid())}/script"'
+    mark = f'LABEL {images.BUILD}="{mark_of(os.getpid())}/script"'
     container = engine.api.create_container(
         spec.image.tag, entrypoint=["/opt/levelfield/env/bin/python", "-P", "-c", f"{script}\n{SERVE}"]
     )["Id"]
@@ -213,26 +194,6 @@ def test_sigkill_while_it_measures(engine: docker.DockerClient, worker: Worker) 
     assert none_left(engine)
 
 
-def test_a_hang_ends_at_the_time_limit(engine: docker.DockerClient, worker: Worker) -> None:
-    worker.ask(CANARY, Loaded, PATIENCE_S)
-    worker.post(LONG)
-    containers(engine)[0].pause()
-    began = time.monotonic()
-    loses(worker, "timeout", "did not finish measure within 2 s", timeout_s=2.0)
-    assert time.monotonic() - began < PATIENCE_S
-    assert none_left(engine)
-
-
-def test_no_file_stays_open(launcher: DockerLauncher, spec: LaunchSpec) -> None:
-    def once() -> int:
-        one = launcher.launch(spec)
-        one.await_ready(PATIENCE_S)
-        one.stop()
-        return psutil.Process().num_fds()
-
-    assert once() >= max(once() for _ in range(3))
-
-
 SUPERVISOR = textwrap.dedent(
     """
     import sys, time
@@ -273,7 +234,7 @@ def test_a_sweep_takes_what_the_dead_left_and_nothing_else(
     engine: docker.DockerClient, launcher: DockerLauncher, worker: Worker, image: Image
 ) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
-    mark = owner.mark_of(gone.pid)
+    mark = mark_of(gone.pid)
     gone.communicate()
     process, started, boot, namespace = mark.split(":")
     dead = engine.containers.create(image.tag, labels={LABEL: mark})
@@ -295,66 +256,6 @@ def test_a_sweep_takes_what_the_dead_left_and_nothing_else(
     finally:
         for each in unknown:
             each.remove(force=True)
-
-
-def test_proxies_of_the_user_do_not_enter_a_worker(
-    tmp_path: Path, spec: LaunchSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "docker"
-    config.mkdir()
-    proxies = {"httpProxy": "http://user:secret@proxy.invalid", "noProxy": "secret.invalid"}
-    (config / "config.json").write_text(json.dumps({"proxies": {"default": proxies}}))
-    monkeypatch.setenv("DOCKER_CONFIG", str(config))
-    with contextlib.closing(connect()) as engine:
-        one = DockerLauncher(engine).launch(spec)
-        one.await_ready(PATIENCE_S)
-        (container,) = containers(engine)
-        assert "secret" not in str(container.attrs["Config"])
-        one.stop()
-
-
-FLOODS = {
-    "stderr": "import os\nwhile True: os.write(2, b'x' * 100_000)",
-    "stdout in lines": "import os\nwhile True: os.write(1, (b'x' * 1_000 + bytes([10])) * 50)",
-}
-
-
-@pytest.mark.parametrize("script", FLOODS.values(), ids=FLOODS)
-def test_output_without_end_suspends_no_time_limit(
-    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec, script: str
-) -> None:
-    one = run_inside(engine, launcher, spec, READY + script)
-    one.await_ready(PATIENCE_S)
-    before_bytes, began = psutil.Process().memory_info().rss, time.monotonic()
-    with pytest.raises(WorkerError) as caught:
-        one.ask(Probe(), Probed, 2.0)
-    assert caught.value.kind in {"timeout", "protocol"}
-    assert time.monotonic() - began < 10.0
-    assert psutil.Process().memory_info().rss - before_bytes < 300_000_000
-    assert none_left(engine)
-
-
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-def test_an_engine_that_is_cut_off(engine: docker.DockerClient, spec: LaunchSpec, cable: tuple[Cable, str]) -> None:
-    with contextlib.closing(docker.DockerClient(base_url=cable[1])) as client:
-        launcher = DockerLauncher(client)
-        idle, busy = launcher.launch(spec), launcher.launch(spec)
-        for one in (idle, busy):
-            one.await_ready(PATIENCE_S)
-        busy.ask(CANARY, Loaded, PATIENCE_S)
-        busy.post(LONG)
-        cable[0].cut()
-        with pytest.raises(LevelfieldError, match=r"The container engine stopped answering .* is kept") as caught:
-            busy.collect(Measured, PATIENCE_S)
-        assert "--resume" in caught.value.fix
-        idle.stop()
-        with pytest.raises(LevelfieldError, match="stopped answering"):
-            launcher.launch(spec)
-        with pytest.raises(LevelfieldError, match="stopped answering"):
-            launcher.sweep()
-    assert none_left(engine)
-    del caught
-    gc.collect()  # the SDK leaves a socket open where it could not connect it
 
 
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -384,9 +285,20 @@ def test_an_engine_that_is_killed_leaves_no_worker_running(
     gc.collect()  # the SDK leaves a socket open where it could not connect it
 
 
-def test_a_process_of_another_machine_is_not_taken_for_the_workers(worker: Worker, engine: docker.DockerClient) -> None:
-    """An engine in a virtual machine names ids that belong to somebody else here."""
-    (container,) = containers(engine)
-    assert LocalProcess.of_container(os.getpid(), container.id) is None
-    assert LocalProcess.of_container(2**22 + 1, container.id) is None
-    assert LocalProcess.of_container(0, container.id) is None
+UUID = "GPU-00000000-0000-0000-0000-000000000000"
+TOOLKIT = "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing"
+without_toolkit = pytest.mark.skipif(
+    shutil.which("nvidia-container-runtime-hook") is not None or Path("/dev/nvidiactl").exists(),
+    reason="NVIDIA's container toolkit, or a GPU, is here.",
+)
+
+
+@without_toolkit
+def test_a_missing_toolkit_is_said_before_anything_large_is_fetched(
+    engine: docker.DockerClient, launcher: DockerLauncher, image: Image
+) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        launcher.check_gpu(image, UUID)
+    assert caught.value.message.startswith(TOOLKIT)
+    assert "nvidia-ctk runtime configure" in caught.value.fix
+    assert none_left(engine)

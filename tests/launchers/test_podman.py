@@ -13,8 +13,6 @@ import docker
 import pytest
 from docker.errors import DockerException
 
-from levelfield.images import engine
-from levelfield.images.build import recipe
 from tests.commands import eventually, run
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]
@@ -60,17 +58,6 @@ def podman() -> Iterator[str]:
         for place in sorted((place for place in mounted if place.startswith(str(folder))), reverse=True):
             subprocess.run(["umount", "--lazy", place], check=False)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def test_an_image_is_built_and_found(podman: str, tmp_path: Path) -> None:
-    built = run("images", "build", "canary", folder=tmp_path, environment={"DOCKER_HOST": podman})
-    assert built.code == 0, built.err
-    target = recipe("canary")
-    with contextlib.closing(docker.DockerClient(podman)) as client:
-        image = engine.find(client, target.tag, target.identity)
-        assert image is not None
-        assert client.images.get(target.base.reference).attrs["RootFS"]["Layers"] == list(engine.layers(image)[:1])
-        assert not client.containers.list(all=True)
 
 
 def test_a_run_is_measured_and_verified(podman: str, tmp_path: Path) -> None:

@@ -16,9 +16,8 @@ from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.volumes import sees_our_files
-from levelfield.machine import owner
+from levelfield.machine.engine import mark_of
 from levelfield.record.schema import Image
-from tests.conftest import mounted
 from tests.engines import PrivateEngine, containers, none_left
 from tests.launchers.scripts import PATIENCE_S
 
@@ -88,7 +87,7 @@ def volumes(client: docker.DockerClient) -> list[Any]:
 
 
 def test_an_engine_that_sees_our_files_is_given_folders(engine: docker.DockerClient, image: Image, place: Path) -> None:
-    assert sees_our_files(engine, image.tag, USER, {LABEL: owner.mark_of(os.getpid())})
+    assert sees_our_files(engine, image.tag, USER, {LABEL: mark_of(os.getpid())})
     one = DockerLauncher(engine).launch(spec_of(image, place, cache=place / "compiled"))
     one.await_ready(PATIENCE_S)
     (container,) = containers(engine)
@@ -98,18 +97,11 @@ def test_an_engine_that_sees_our_files_is_given_folders(engine: docker.DockerCli
     assert not [each for each in (place / "cache" / "temporary").iterdir() if each.is_dir()]
 
 
-def test_a_cache_where_nothing_may_be_executed_is_no_place_for_compiled_code(
-    engine: docker.DockerClient, image: Image, place: Path
-) -> None:
-    with mounted(place / "cache", "64k,noexec"):
-        assert not sees_our_files(engine, image.tag, USER, {LABEL: owner.mark_of(os.getpid())})
-
-
 @pytest.mark.extended
 def test_volumes_take_the_place_of_folders_that_the_engine_does_not_see(
     blind: docker.DockerClient, image: Image, place: Path
 ) -> None:
-    assert not sees_our_files(blind, image.tag, USER, {LABEL: owner.mark_of(os.getpid())})
+    assert not sees_our_files(blind, image.tag, USER, {LABEL: mark_of(os.getpid())})
     launcher, cache = DockerLauncher(blind), place / "compiled"
     spec = spec_of(image, place, cache=cache)
     one = launcher.launch(spec)
@@ -141,17 +133,6 @@ def test_what_an_exporter_writes_is_copied_and_nothing_but_files(
     said(blind, "echo model > /export/model.onnx; mkdir /export/deep; echo x > /export/deep/x; ln -s / /export/link")
     one.stop()
     assert {each.name: each.read_text() for each in out.iterdir()} == {"model.onnx": "model\n"}
-
-
-@pytest.mark.extended
-def test_volumes_of_a_killed_supervisor_are_swept(blind: docker.DockerClient) -> None:
-    mark = owner.mark_of(os.getpid())
-    dead = ":".join(["999999999", "1", *mark.split(":")[2:]])
-    for name, label in (("gone", dead), ("living", mark)):
-        blind.api.create_volume(name, labels={LABEL: label})
-    DockerLauncher(blind).sweep()
-    # One that an earlier test's launcher still lets go of is of this process, too.
-    assert {"gone", "living"} & {each.name for each in volumes(blind)} == {"living"}
 
 
 @pytest.mark.extended

@@ -1,7 +1,5 @@
 """A worker's failures, each told by its own kind in one sentence, with nothing left behind."""
 
-import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -40,7 +38,6 @@ FAILED = """print('{"type":"failed","kind":"error","message":"x"}', flush=True)\
 RAW = "sys.stdout.buffer.write({}); sys.stdout.flush(); input()"
 FAILURES: list[tuple[str, FailureKind, str]] = [
     (READY + NEXT + "raise RuntimeError('no such kernel')", "crashed", "exited with code 1 during measure"),
-    (READY + NEXT, "crashed", "exited with code 0 during measure"),
     (READY + NEXT + "import os\nos.kill(os.getpid(), 11)", "crashed", "exited with code -11"),
     ("raise SystemExit(3)", "crashed", "exited with code 3 during start"),
     (
@@ -48,10 +45,8 @@ FAILURES: list[tuple[str, FailureKind, str]] = [
         "protocol",
         "not a reply during measure: 'oneDNN is",
     ),
-    (READY + NEXT + RAW.format(r"bytes(range(256)) * 100 + b'\n'"), "protocol", "not a reply"),
     (READY + NEXT + 'print(\'{"type":"failed","x":\' + \'[\' * 200_000, flush=True)', "protocol", "not a reply"),
     (READY + NEXT + RAW.format(r"""b'{"type":"failed","message":"\xff"}\n'"""), "protocol", "not a reply"),
-    ("print('hello', flush=True)\ninput()", "protocol", "not a reply during start"),
     (READY + NEXT + READY + "input()", "protocol", "answered measure with Ready"),
     (FAILED, "protocol", "began"),
     (READY.replace('"protocol":2', '"protocol":1') + "input()", "protocol", "speaks protocol 1, this .* 2"),
@@ -63,27 +58,6 @@ def test_a_failure_has_its_kind_and_one_sentence(script: str, kind: FailureKind,
     error = fails(worker(script), kind, says)
     assert len(error.message) < 300
     assert ("no such kernel" in error.detail) == ("no such kernel" in script)
-
-
-def test_sigkill_while_it_waits() -> None:
-    one = worker(READY + NEXT)
-    one.await_ready(PATIENCE_S)
-    assert one.pid is not None
-    os.kill(one.pid, signal.SIGKILL)
-    assert eventually(lambda: gone(one.pid or 0))
-    with pytest.raises(WorkerError, match="SIGKILL"):
-        one.ask(MEASURE, Measured, PATIENCE_S)
-
-
-def test_a_hang() -> None:
-    began = time.monotonic()
-    fails(
-        worker(READY + NEXT + "import time\ntime.sleep(1000)"),
-        "timeout",
-        "did not finish measure within 1 s",
-        timeout_s=1.0,
-    )
-    assert time.monotonic() - began < PATIENCE_S
 
 
 def test_a_hang_that_ignores_every_request_to_stop() -> None:

@@ -16,18 +16,41 @@ _SOURCE = r"""
 #define OK 0
 #define NOT_SUPPORTED 3
 #define NOT_FOUND 6
-#define TIMEOUT 10
 #define INSUFFICIENT_SIZE 7
+#define TIMEOUT 10
 #define EXPORT __attribute__((visibility("default")))
+#define TELL(function, type, value) EXPORT int function(struct gpu *device, type *told) { *told = value; return OK; }
+#define TEXT(function, value) \
+    EXPORT int function(struct gpu *device, char *told, unsigned length) { strncpy(told, value, length); return OK; }
+#define PAIR(function, type, first, second) \
+    EXPORT int function(struct gpu *device, type *one, type *other) { *one = first; *other = second; return OK; }
+#define CLOCK(function, memory, others) \
+    EXPORT int function(struct gpu *device, int type, unsigned *mhz) { *mhz = type == 2 ? memory : others; return OK; }
 
 struct gpu { const char *name; int major, minor; int mig; unsigned long long memory; };
 #include "recorded.h"
 
 typedef struct { unsigned long long total, free, used; } memory_t;
+typedef struct { unsigned gpu, memory; } rates_t;
+typedef struct { void *device; unsigned long long type, data; unsigned instance, compute; } event_t;
+typedef struct { unsigned pid; unsigned long long used; unsigned instance, compute; } process_t;
+typedef struct { unsigned long long reference, violation; } violation_t;
 
-EXPORT int nvmlInitWithFlags(unsigned flags) { (void)flags; return INIT; }
+/* Every answer may be changed by a process while it runs: it writes name=number lines into the file FAKE_NVML names. */
+static unsigned long long now(const char *name, unsigned long long otherwise) {
+    char line[128];
+    const char *path = getenv("FAKE_NVML");
+    FILE *file = path ? fopen(path, "r") : 0;
+    size_t length = strlen(name);
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, name, length) && line[length] == '=') otherwise = strtoull(line + length + 1, 0, 10);
+    if (file) fclose(file);
+    return otherwise;
+}
+
+EXPORT int nvmlInitWithFlags(unsigned flags) { return INIT; }
 EXPORT int nvmlShutdown(void) { return OK; }
-EXPORT const char *nvmlErrorString(int code) { (void)code; return "as recorded"; }
+EXPORT const char *nvmlErrorString(int code) { return "as recorded"; }
 EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length) { strncpy(text, DRIVER, length); return OK; }
 EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = CUDA; return OK; }
 EXPORT int nvmlDeviceGetCount_v2(unsigned *count) { *count = COUNT; return OK; }
@@ -35,15 +58,6 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle) {
     if (index == LOST) return 15;
     if (index >= COUNT) return 2; /* invalid argument */
     *handle = (void *)&gpus[index];
-    return OK;
-}
-EXPORT int nvmlDeviceGetName(struct gpu *device, char *text, unsigned length) {
-    strncpy(text, device->name, length);
-    return OK;
-}
-EXPORT int nvmlDeviceGetCudaComputeCapability(struct gpu *device, int *major, int *minor) {
-    *major = device->major;
-    *minor = device->minor;
     return OK;
 }
 EXPORT int nvmlDeviceGetMigMode(struct gpu *device, unsigned *mode, unsigned *later) {
@@ -66,54 +80,13 @@ EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, void **handle) {
     }
     return NOT_FOUND;
 }
-EXPORT int nvmlDeviceGetIndex(struct gpu *device, unsigned *index) { *index = device - gpus; return OK; }
-
-#ifndef WITHOUT_SENSORS
-/* Every answer may be changed by a process while it runs: it writes name=number lines into the file FAKE_NVML names. */
-static unsigned long long now(const char *name, unsigned long long otherwise) {
-    char line[128];
-    const char *path = getenv("FAKE_NVML");
-    FILE *file = path ? fopen(path, "r") : 0;
-    size_t length = strlen(name);
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, name, length) && line[length] == '=') otherwise = strtoull(line + length + 1, 0, 10);
-    if (file) fclose(file);
-    return otherwise;
-}
-typedef struct { unsigned gpu, memory; } rates_t;
-typedef struct { void *device; unsigned long long type, data; unsigned instance, compute; } event_t;
-typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; char busId[32]; } pci_t;
-typedef struct { unsigned pid; unsigned long long used; unsigned instance, compute; } process_t;
-
-EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct gpu *device, unsigned long long *millijoules) {
-    (void)device;
-    *millijoules = now("energy", 5000000);
-    return OK;
-}
-EXPORT int nvmlDeviceGetComputeMode(struct gpu *device, int *mode) {
-    (void)device;
-    *mode = now("mode", 0);
-    return OK;
-}
-EXPORT int nvmlDeviceGetPersistenceMode(struct gpu *device, int *mode) {
-    (void)device;
-    *mode = now("persistence", 1);
-    return OK;
-}
-EXPORT int nvmlDeviceGetPciInfo_v3(struct gpu *device, pci_t *pci) {
-    memset(pci, 0, sizeof *pci);
-    pci->bus = 0x3b + (device - gpus);
-    return OK;
-}
 #ifndef WITHOUT_XID
 static unsigned reported;
 EXPORT int nvmlEventSetCreate(void **set) { *set = &reported; return OK; }
 EXPORT int nvmlDeviceRegisterEvents(struct gpu *device, unsigned long long types, void *set) {
-    (void)device, (void)set;
     return types == 8 ? OK : NOT_SUPPORTED;
 }
 EXPORT int nvmlEventSetWait_v2(void *set, event_t *event, unsigned milliseconds) {
-    (void)set;
     if (milliseconds) return 999; /* nobody may wait between windows */
     if (reported >= now("xid-count", 0)) return TIMEOUT;
     reported++;
@@ -122,51 +95,24 @@ EXPORT int nvmlEventSetWait_v2(void *set, event_t *event, unsigned milliseconds)
     event->data = now("xid", 79);
     return OK;
 }
-EXPORT int nvmlEventSetFree(void *set) { (void)set; return OK; }
+EXPORT int nvmlEventSetFree(void *set) { return OK; }
 #endif
-EXPORT int nvmlDeviceGetPowerUsage(struct gpu *device, unsigned *milliwatts) {
-    (void)device;
-    *milliwatts = now("power", 310000);
-    return OK;
-}
-EXPORT int nvmlDeviceGetUtilizationRates(struct gpu *device, rates_t *rates) {
-    (void)device;
-    rates->gpu = now("utilisation", 97);
-    rates->memory = now("memory-utilisation", 41);
-    return OK;
-}
-EXPORT int nvmlDeviceGetClockInfo(struct gpu *device, int type, unsigned *mhz) {
-    (void)device;
-    *mhz = type == 1 ? now("sm", 1755) : now("memory-clock", 2619);
-    return OK;
-}
 EXPORT int nvmlDeviceGetTemperature(struct gpu *device, int sensor, unsigned *celsius) {
-    (void)device, (void)sensor;
     *celsius = now("temperature", 54);
     return OK;
 }
-EXPORT int nvmlDeviceGetCurrentClocksEventReasons(struct gpu *device, unsigned long long *reasons) {
-    (void)device;
-    *reasons = now("reasons", 0);
-    return OK;
-}
 #ifndef WITHOUT_POLICIES
-typedef struct { unsigned long long reference, violation; } violation_t;
 EXPORT int nvmlDeviceGetViolationStatus(struct gpu *device, int policy, violation_t *told) {
-    (void)device;
     if (policy == 5) return NOT_SUPPORTED;
-    told->reference = 1;
     told->violation = now(policy == 0 ? "held-by-power" : policy == 1 ? "held-by-heat" : "held", 0);
     return OK;
 }
 #endif
 EXPORT int nvmlDeviceGetTotalEccErrors(struct gpu *device, int kind, int counter, unsigned long long *count) {
-    (void)device, (void)counter;
     *count = now(kind ? "ecc-uncorrected" : "ecc-corrected", 0);
     return OK;
 }
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *device, unsigned *count, process_t *found) {
-    (void)device;
     unsigned pid = now("pid", 0), other = now("other-pid", 0), there = (pid != 0) + (other != 0);
     if (!there) { *count = 0; return OK; }
     if (!found || *count < there) { *count = there; return INSUFFICIENT_SIZE; }
@@ -175,75 +121,49 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *device, unsigned 
     if (pid) { found[0].pid = pid; found[0].used = now("process-bytes", 1 << 30); }
     return OK;
 }
-#endif
-#ifdef WITHOUT_SENSORS
-#define NOW(name, otherwise) (otherwise)
-#else
-#define NOW(name, otherwise) now(name, otherwise)
-#endif
 EXPORT int nvmlDeviceGetMemoryInfo(struct gpu *device, memory_t *memory) {
     memory->total = device->memory;
-    memory->free = NOW("free", device->memory);
+    memory->free = now("free", device->memory);
     memory->used = memory->total - memory->free;
     return OK;
 }
-EXPORT int nvmlDeviceGetEccMode(struct gpu *device, unsigned *mode, unsigned *later) {
-    (void)device;
-    *mode = NOW("ecc", 1);
-    *later = NOW("ecc-pending", *mode);
-    return OK;
-}
-#ifndef WITHOUT_SENSORS
-#define TELL(function, name, otherwise) \
-    EXPORT int function(struct gpu *device, unsigned *value) { (void)device; *value = now(name, otherwise); return OK; }
-TELL(nvmlDeviceGetEnforcedPowerLimit, "power-enforced", 700000)
-TELL(nvmlDeviceGetPowerManagementLimit, "power-limit", 700000)
-TELL(nvmlDeviceGetPowerManagementDefaultLimit, "power-default", 700000)
-TELL(nvmlDeviceGetPerformanceState, "pstate", 0)
-#ifndef WITHOUT_LINK
-TELL(nvmlDeviceGetMaxPcieLinkGeneration, "generation-most", 5)
-TELL(nvmlDeviceGetCurrPcieLinkGeneration, "generation", 5)
-TELL(nvmlDeviceGetMaxPcieLinkWidth, "width-most", 16)
-TELL(nvmlDeviceGetCurrPcieLinkWidth, "width", 16)
-#endif
-#ifndef WITHOUT_APPLICATION_CLOCKS
-EXPORT int nvmlDeviceGetApplicationsClock(struct gpu *device, int type, unsigned *mhz) {
-    (void)device;
-    *mhz = type == 2 ? now("application-memory", 2619) : now("application-graphics", 1980);
-    return OK;
-}
-EXPORT int nvmlDeviceGetDefaultApplicationsClock(struct gpu *device, int type, unsigned *mhz) {
-    (void)device;
-    *mhz = type == 2 ? 2619 : 1980;
-    return OK;
-}
-#endif
-EXPORT int nvmlDeviceGetMaxClockInfo(struct gpu *device, int type, unsigned *mhz) {
-    (void)device;
-    *mhz = type == 2 ? 2619 : 1980;
+EXPORT int nvmlDeviceGetUtilizationRates(struct gpu *device, rates_t *rates) {
+    rates->gpu = now("utilisation", 97);
+    rates->memory = now("memory-utilisation", 41);
     return OK;
 }
 EXPORT int nvmlDeviceGetVbiosVersion(struct gpu *device, char *text, unsigned length) {
-    (void)device;
     snprintf(text, length, "96.00.%02llX.00.01", now("vbios", 0x89));
     return OK;
 }
-EXPORT int nvmlDeviceGetInforomImageVersion(struct gpu *device, char *text, unsigned length) {
-    (void)device;
-    strncpy(text, "G520.0200.00.05", length);
-    return OK;
-}
-EXPORT int nvmlDeviceGetGspFirmwareVersion(struct gpu *device, char *text) {
-    (void)device;
-    strcpy(text, DRIVER); /* the driver brings the firmware, and its version is the driver's */
-    return OK;
-}
-EXPORT int nvmlDeviceGetGspFirmwareMode(struct gpu *device, unsigned *mode, unsigned *otherwise) {
-    (void)device;
-    *mode = now("gsp", 1);
-    *otherwise = 1;
-    return OK;
-}
+/* The driver brings the firmware, and its version is the driver's. */
+EXPORT int nvmlDeviceGetGspFirmwareVersion(struct gpu *device, char *text) { strcpy(text, DRIVER); return OK; }
+TEXT(nvmlDeviceGetName, device->name)
+TEXT(nvmlDeviceGetInforomImageVersion, "G520.0200.00.05")
+PAIR(nvmlDeviceGetCudaComputeCapability, int, device->major, device->minor)
+PAIR(nvmlDeviceGetEccMode, unsigned, now("ecc", 1), now("ecc-pending", *one))
+PAIR(nvmlDeviceGetGspFirmwareMode, unsigned, now("gsp", 1), 1)
+TELL(nvmlDeviceGetIndex, unsigned, device - gpus)
+TELL(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, now("energy", 5000000))
+TELL(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, now("reasons", 0))
+TELL(nvmlDeviceGetComputeMode, int, now("mode", 0))
+TELL(nvmlDeviceGetPersistenceMode, int, now("persistence", 1))
+TELL(nvmlDeviceGetPowerUsage, unsigned, now("power", 310000))
+TELL(nvmlDeviceGetEnforcedPowerLimit, unsigned, now("power-enforced", 700000))
+TELL(nvmlDeviceGetPowerManagementLimit, unsigned, now("power-limit", 700000))
+TELL(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, now("power-default", 700000))
+TELL(nvmlDeviceGetPerformanceState, unsigned, now("pstate", 0))
+CLOCK(nvmlDeviceGetClockInfo, now("memory-clock", 2619), type == 1 ? now("sm", 1755) : now("memory-clock", 2619))
+CLOCK(nvmlDeviceGetMaxClockInfo, 2619, 1980)
+#ifndef WITHOUT_LINK
+TELL(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, now("generation-most", 5))
+TELL(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, now("generation", 5))
+TELL(nvmlDeviceGetMaxPcieLinkWidth, unsigned, now("width-most", 16))
+TELL(nvmlDeviceGetCurrPcieLinkWidth, unsigned, now("width", 16))
+#endif
+#ifndef WITHOUT_APPLICATION_CLOCKS
+CLOCK(nvmlDeviceGetApplicationsClock, now("application-memory", 2619), now("application-graphics", 1980))
+CLOCK(nvmlDeviceGetDefaultApplicationsClock, 2619, 1980)
 #endif
 """
 
@@ -258,13 +178,9 @@ class FakeGpu(NamedTuple):
 
 
 H100 = FakeGpu("NVIDIA H100 80GB HBM3", 9, 0, mig=0, memory_bytes=85_520_809_984)
-B200 = FakeGpu("NVIDIA B200", 10, 0, mig=0)
 A100 = FakeGpu("NVIDIA A100-SXM4-40GB", 8, 0, mig=0)
 RTX_4090 = FakeGpu("NVIDIA GeForce RTX 4090", 8, 9)
 T4 = FakeGpu("Tesla T4", 7, 5)
-V100 = FakeGpu("Tesla V100-SXM2-16GB", 7, 0)
-P100 = FakeGpu("Tesla P100-PCIE-16GB", 6, 0)
-K80 = FakeGpu("Tesla K80", 3, 7)
 
 
 def compile_library(
@@ -281,7 +197,7 @@ def compile_library(
 
     `cuda`: major × 1000 + minor × 10, as NVML gives it. `init`: what opening returns; 18: the library and the kernel's
     driver are of different versions. `lost`: index of a device that fell off the bus. `without`: `APPLICATION_CLOCKS`:
-    what a new library no longer has; `XID`, `POLICIES`, `LINK`, `SENSORS`: what a device does not tell.
+    what a new library no longer has; `XID`, `POLICIES`, `LINK`: what a device does not tell.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = ", ".join(f'{{"{one.name}", {one.major}, {one.minor}, {one.mig}, {one.memory_bytes}ULL}}' for one in gpus)
@@ -306,8 +222,8 @@ def compile_library(
 
 _QUESTION = """
 import json, msgspec
-from levelfield.machine.cuda import driver_findings as findings, nvidia
-from levelfield.machine.gpu import gpu
+from levelfield.machine.doctor import driver_findings as findings
+from levelfield.machine.gpu import gpu, nvidia
 facts = gpu()
 print(json.dumps({
     "facts": msgspec.to_builtins(facts),

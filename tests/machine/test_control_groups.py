@@ -163,11 +163,6 @@ def test_throttling_of_a_worker_by_a_real_quota_above_its_group_is_counted() -> 
     assert noise.quota_throttled > 0, "so little that a busy machine gives more"
 
 
-def test_a_worker_takes_a_share_of_its_node_and_never_more_than_the_most(tmp_path: Path) -> None:
-    assert control_groups.limit_bytes(8 << 30, tmp_path) == 6 << 30
-    assert control_groups.limit_bytes(1 << 40, tmp_path) == control_groups.MOST_BYTES
-
-
 def test_it_is_within_what_control_groups_allow(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -72,12 +72,3 @@ def test_a_single_window_is_judged_by_what_two_ticks_of_its_clocks_can_show() ->
     assert found.limit == pytest.approx(20 / 150)
     (quota,) = reasons([msgspec.structs.replace(one, quota_throttled=1)], 2)
     assert quota.signal == "quota"
-
-
-def test_what_is_not_known_is_no_reason() -> None:
-    gone = Absent("not here")
-    unknown = msgspec.structs.replace(
-        QUIET, steal_ns=gone, others_ns=gone, idle_workers_ns=gone, pressure_ns=gone, swapped_pages=gone
-    )
-    assert reasons([unknown], 2) == ()
-    assert reasons([], 2) == ()

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,22 @@ def test_a_missing_context_is_never_the_default_engine(configuration: Path, monk
         choose(None, base="debian")
     assert "docker context ls" in caught.value.fix
     assert engine.engine() == {"engine": Absent(caught.value.message)}
+
+
+def test_a_live_supervisor_is_not_dead() -> None:
+    assert not engine.is_dead(engine.mark_of(os.getpid()))
+
+
+def test_one_that_ended_is() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
+    mark = engine.mark_of(child.pid)
+    child.communicate()
+    assert engine.is_dead(mark)
+
+
+def test_of_another_boot_or_namespace_nothing_is_known() -> None:
+    _, started, boot, namespace = engine.mark_of(os.getpid()).split(":")
+    assert not engine.is_dead(f"999999999:{started}:other:{namespace}")
+    assert not engine.is_dead(f"999999999:{started}:{boot}:1")
+    for mark in ("", "1:1", "x", ":::", f"1::{boot}:{namespace}", f"-1:{started}:{boot}:{namespace}"):
+        assert not engine.is_dead(mark)

@@ -1,12 +1,10 @@
 import getpass
 import platform
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from levelfield.machine import control_groups, cpu, system
 from levelfield.machine.fingerprint import changed, fingerprint
 from levelfield.record.schema import Absent, Fingerprint
 
@@ -29,17 +27,8 @@ def test_this_machine_has_a_fingerprint_that_a_record_can_hold(machine: Fingerpr
         "limits",
         "engine",
         "gpu",
-        "nvidia-smi",
         "signals",
     } <= set(machine)
-
-
-def test_nothing_is_zero_for_want_of_knowing(machine: Fingerprint) -> None:
-    for group in machine.values():
-        for value in group.values():
-            assert value != ""
-            if isinstance(value, Absent):
-                assert len(value.reason) > 5
 
 
 def test_names_are_left_out_unless_asked_for(machine: Fingerprint) -> None:
@@ -60,12 +49,3 @@ def test_what_an_older_release_did_not_ask_for_is_no_change() -> None:
     after: Fingerprint = {"gpu": {"devices": 1, "kernel module": "open"}}
     assert changed(before, after) == changed(after, before) == []
     assert changed(before, {}) == ["gpu, devices: 1 became not asked"]
-
-
-def test_an_empty_root_is_all_absent_and_never_fails(tmp_path: Path) -> None:
-    assert all(isinstance(value, Absent) for value in system.memory(tmp_path).values())
-    assert isinstance(cpu.caches(tmp_path)["caches"], Absent)
-    assert isinstance(cpu.cpu(root=tmp_path)["model"], Absent)
-    assert all(isinstance(value, Absent) for value in control_groups.limits(tmp_path).values())
-    assert isinstance(system.virtualisation(tmp_path)["hypervisor"], Absent)
-    assert isinstance(system.kernel(tmp_path)["boot parameters"], Absent)

@@ -1,10 +1,7 @@
 """What makes timings vary, judged before a run."""
 
-import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -54,7 +51,7 @@ def test_a_busy_process_is_named() -> None:
     assert "of a CPU" in found["other processes"].message
 
 
-def test_a_laptop_with_everything_on(tmp_path: Path) -> None:
+def test_a_processor_with_everything_on(tmp_path: Path) -> None:
     folder = "sys/devices/system/cpu"
     write(
         tmp_path,
@@ -64,14 +61,10 @@ def test_a_laptop_with_everything_on(tmp_path: Path) -> None:
             f"{folder}/intel_pstate/no_turbo": "0",
             f"{folder}/smt/active": "1",
             **{f"{folder}/cpu{n}/topology/thread_siblings_list": f"{n % 2},{n % 2 + 2}" for n in range(4)},
-            "sys/class/power_supply/AC/type": "Mains",
-            "sys/class/power_supply/AC/online": "0",
-            "sys/class/power_supply/BAT0/type": "Battery",
-            "sys/class/power_supply/BAT0/status": "Discharging",
         },
     )
     found = {finding.topic: finding for finding in quiet.clock(tmp_path)}
-    assert set(found) == {"governor", "turbo", "SMT", "power"}
+    assert set(found) == {"governor", "turbo", "SMT"}
     assert all(finding.state == "warn" for finding in found.values())
     assert "each of the 2 cores" in found["SMT"].message
     assert "--threads 2" in found["SMT"].fix
@@ -115,15 +108,3 @@ def test_a_worker_that_never_stops_is_named_at_the_limit() -> None:
         waited = wait_until_idle({"endless": endless.pid, "idle": idle.pid})
     assert waited.busy == ("endless",)
     assert LIMIT_NS <= waited.waited_ns < 2 * LIMIT_NS
-
-
-def test_a_worker_that_ends_meanwhile_is_not_waited_for() -> None:
-    with process(BUSY) as ends:
-        killer = threading.Timer(0.05, os.kill, (ends.pid, signal.SIGKILL))
-        killer.start()
-        waiter = threading.Thread(target=ends.wait)
-        waiter.start()
-        waited = wait_until_idle({"ends": ends.pid}, limit_ns=5_000 * MS)
-        waiter.join()
-    assert waited.busy == ()
-    assert waited.waited_ns < 2_000 * MS

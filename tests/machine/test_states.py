@@ -26,12 +26,6 @@ def test_what_a_run_saw_is_known_to_the_next_one_on_that_machine_alone() -> None
     assert states.load("there", DAY) is None
 
 
-def test_the_lowest_of_several_runs_counts_part_by_part() -> None:
-    states.keep("here", OWN, DAY)
-    states.keep("here", msgspec.structs.replace(OWN, arithmetic_ns=880_000, memory_ns=450_000), DAY)
-    assert states.load("here", DAY) == MachineProbe(880_000, 400_000, 500_000)
-
-
 @pytest.mark.parametrize(
     "own",
     [

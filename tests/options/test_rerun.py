@@ -9,7 +9,7 @@ import pytest
 from levelfield.analysis import money
 from levelfield.cli.measure import bench
 from levelfield.options import rerun
-from levelfield.record.schema import Arm, KVCache, Price
+from levelfield.record.schema import Price
 from tests.records_builder import make_run
 
 
@@ -57,19 +57,3 @@ def test_cpus_that_were_asked_for_are_asked_for_again(
     settings = msgspec.structs.replace(run.settings, cpus_requested=requested)
     words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings)))
     assert bench.make_context("bench", words[2:]).params["cpus"] == typed
-
-
-@pytest.mark.parametrize("caches", [(), ("static",), ("growing",), ("static", "growing")])
-def test_caches_that_were_measured_are_asked_for_again(caches: tuple[KVCache, ...]) -> None:
-    run = make_run()
-    settings = msgspec.structs.replace(run.settings, kv_caches=caches)
-    words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings)))
-    assert bench.make_context("bench", words[2:]).params["kv_caches"] == caches
-
-
-def test_what_was_injected_is_injected_again() -> None:
-    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=1)
-    block = msgspec.structs.replace(run.blocks[0], arms=(Arm(backend="jax", image="jax", ordinal=2, inject="5%"),))
-    words = shlex.split(rerun(msgspec.structs.replace(run, blocks=(block,))))
-    assert words[words.index("--inject") + 1] == "5%@jax#2"
-    bench.make_context("bench", words[2:])

@@ -32,22 +32,12 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     ("selection", "message", "fix"),
     [
         (Selection(profile="smok"), "There is no profile called 'smok'.", "Did you mean 'smoke'?"),
-        (
-            Selection(models=("resnet",)),
-            "There is no model called 'resnet'.",
-            "Did you mean 'resnet50' or 'mobilenet'?",
-        ),
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
         (Selection(precisions=("bf61",)), "There is no precision called 'bf61'.", "Did you mean 'bf16' or 'fp16'?"),
         (
             Selection(precisions=("fp32", "tf32")),
             "Nobody here computes in tf32 on the CPU.",
             "--precision fp32,bf16,int8",
-        ),
-        (
-            Selection(precisions=("int8",), backends=("jax",)),
-            "JAX has no static quantisation",
-            "--precision fp32,bf16.",
         ),
         (
             Selection(scenarios=("training",), precisions=("int8",)),
@@ -59,8 +49,6 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
             "vit cannot be trained: there is no recipe.",
             "ask for mlp, resnet50, bert.",
         ),
-        (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
-        (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
         (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),
         (Selection(inject=("5%", "onnxruntime#3")), "There is no arm called 'onnxruntime#3'.", "'onnxruntime#2'"),
         (Selection(batches=(0,)), "A batch of 0 cannot be measured.", "from 1 to 65536"),
@@ -99,9 +87,7 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
         Selection(),
         Selection(profile="smoke"),
         Selection(profile="full", models=("mlp",), batches=(3, 5), threads=(2,)),
-        Selection(scenarios=("memory",), backends=("jax",)),
         Selection(precisions=("fp32", "bf16"), threads=(4, 1), models=("mlp",)),
-        Selection(cpus=(1, 3), models=("mlp",)),
         Selection(cpus="all", models=("mlp",)),
     ],
 )

@@ -31,7 +31,7 @@ from levelfield.record.journal import (
     fold,
 )
 from levelfield.record.schema import Absent, Run, Warning_
-from levelfield.schedule.launch_groups import remaining_passes
+from levelfield.schedule.pacing import remaining_passes
 from tests.records_builder import make_run
 
 RUN = make_run(

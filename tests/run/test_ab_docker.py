@@ -142,23 +142,6 @@ def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> No
     assert none_left(engine, command.pid)
 
 
-def test_settings_reach_the_framework(case: Case) -> None:
-    command = case.ab(
-        "onnxruntime+graph=off", "onnxruntime+spinning=off", "--profile", "smoke", "--models", "mlp",
-        "--scenarios", "latency",
-    )  # fmt: skip
-    assert command.code == 3, command.err
-    said = {
-        launch.arm: launch.settings
-        for each in case.record.blocks[0].generations
-        for launch in each.launches
-        if launch.settings
-    }
-    assert said["onnxruntime+graph=off"]["graph optimisation"] == "ORT_DISABLE_ALL"
-    assert said["onnxruntime+graph=off"]["spinning"].startswith("on")
-    assert said["onnxruntime+spinning=off"]["spinning"] == "off"
-
-
 def test_bisecting_names_the_distribution(case: Case) -> None:
     """Five distributions changed since 1.22.1; peak memory tells the two apart in a few launches.
 

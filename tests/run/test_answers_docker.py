@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from levelfield import plan
-from levelfield.backends import registry
 from levelfield.launchers.docker import DockerLauncher
+from levelfield.record.schema import KVCache
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome, end_workers
@@ -81,29 +81,21 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("backends", [FEW, pytest.param(plan.names_of_backends(), marks=ALL)], ids="+".join)
-def test_every_backend_answers_token_by_token(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
-    """128 tokens of two sequences, one after the other: each token's logits are those of all tokens at once."""
-    selection = plan.Selection(scenarios=("generate",), depths=(5,), batches=(2,), backends=backends)
-    outcomes = _verified(engine, selection)
-    assert {outcome.arm.id for outcome in outcomes} == set(backends)
-    for outcome in outcomes:
-        assert outcome.launch.parity is not None
-        assert isinstance(outcome.launch.parity.relative_error, float)
-        assert outcome.launch.parity.relative_error < 3e-6
-
-
-@pytest.mark.docker
 @pytest.mark.parametrize(
-    "backends", [("openvino",), pytest.param(("onnxruntime", "openvino", "torch"), marks=ALL)], ids="+".join
+    ("cache", "backends"),
+    [
+        ("static", FEW),
+        pytest.param("static", plan.names_of_backends(), marks=ALL),
+        ("growing", ("openvino",)),
+        pytest.param("growing", ("onnxruntime", "openvino", "torch"), marks=ALL),
+    ],
 )
-def test_caches_that_grow_give_the_same_answers(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
-    """Where they are there: backends that compile for fixed shapes say why theirs are not."""
-    keeping = {name for name in plan.names_of_backends() if not registry.get(name).why_static}
-    # It is compiled for a minute, and of torch's own definition.
-    assert keeping - {"torch-compile"} == {"onnxruntime", "openvino", "torch"}
+def test_every_backend_answers_token_by_token(
+    engine: docker.DockerClient, cache: KVCache, backends: tuple[str, ...]
+) -> None:
+    """128 tokens of two sequences, one after the other: each token's logits are those of all tokens at once."""
     selection = plan.Selection(
-        scenarios=("generate",), depths=(5,), batches=(2,), kv_caches=("growing",), backends=backends
+        scenarios=("generate",), depths=(5,), batches=(2,), kv_caches=(cache,), backends=backends
     )
     outcomes = _verified(engine, selection)
     assert {outcome.arm.id for outcome in outcomes} == set(backends)

@@ -1,6 +1,5 @@
 """The whole command with real containers, on good days and on bad ones."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,6 @@ from typing import Any
 import docker
 import pytest
 
-from levelfield.images import catalogue
 from levelfield.record import files, journal
 from levelfield.record.append_only import Lost
 from levelfield.record.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
@@ -133,20 +131,6 @@ def test_a_whole_bench(engine: docker.DockerClient, case: Case) -> None:
     assert not list(case.temporary.iterdir())
 
 
-@pytest.mark.extended
-def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
-    """What compiling imports is not installed; the run and its page are verified, as those of every command are."""
-    command = case.run(
-        "bench", "--profile", "smoke", "--models", "mlp", "--backends", "torch-compile", "--scenarios", "latency",
-        "--reports", case.reports,
-    )  # fmt: skip
-    assert command.code == 0, command.err + command.out
-    one = case.record()
-    assert not any(launch.cache_warm for launch in one.blocks[0].generations[0].launches)
-    (image,) = (image for image in one.images if image.name == "torch")
-    assert image.distributions == catalogue.lock("torch").versions
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "count"), [(Started, 1), (LaunchDone, 2), (TurnTaken, 2), (RoundDone, 3)])
 def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case, kind: type[Any], count: int) -> None:
@@ -170,32 +154,6 @@ def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case,
     cut = [generation for generation in one.blocks[0].generations if not generation.complete]
     assert len(cut) == sum(not generation.complete for generation in kept)
     assert none_left(engine, again.pid)
-    assert none_left(engine, command.pid)
-
-
-def test_another_machine_or_image_cannot_go_on_with_a_run(engine: docker.DockerClient, case: Case) -> None:
-    command = case.start(*JAX, case.reports)
-    case.until(command, RoundDone, 1)
-    command.send(signal.SIGKILL)
-    command.wait()
-    assert case.journal is not None
-    assert not list(case.temporary.iterdir()), "what it makes lies below the cache"
-    first, _, rest = case.journal.read_text(encoding="utf-8").partition("\n")
-    for changes, says in (
-        (("machine", "cpu", "model"), "This machine is not as it was when the run began (cpu, model: other became"),
-        (("images", 0, "tag"), "now, and was other when the run began."),
-    ):
-        started = json.loads(first)
-        place = started["run"]
-        for step in changes[:-1]:
-            place = place[step]
-        place[changes[-1]] = "other"
-        case.journal.write_text(json.dumps(started) + "\n" + rest, encoding="utf-8")
-        before = case.journal.read_bytes()
-        again = case.run("bench", "--resume", started["run"]["id"], "--reports", case.reports)
-        one_clear_sentence(again, says, "Start a new run, and compare the two.")
-        assert case.journal.read_bytes() == before
-        assert not list(case.temporary.iterdir())
     assert none_left(engine, command.pid)
 
 

@@ -13,22 +13,15 @@ from levelfield.compare.types import Gate, Row, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
 from levelfield.record.schema import Case
-from levelfield.run.ab import AbResult
 from levelfield.run.bisect import (
-    Bisection,
     Effect,
-    Finding,
-    Tried,
     _only,
-    conclusion,
     effect_of,
     run_bisection,
     search,
 )
 from levelfield.run.options import Options
 from levelfield.scenarios import ScenarioName
-from tests.compare.pairs import run
-from tests.compare.test_ab import judged
 
 OPTIONS = Options(selection=Selection(), reports=Path("nowhere"))
 
@@ -85,29 +78,6 @@ def test_more_than_half_of_the_difference_is_the_difference(overall: float, foun
 def test_what_cannot_be_bisected_is_refused_before_anything_is_measured(first: str, second: str, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         run_bisection(first, second, OPTIONS, Gate(), Console(quiet=True))
-
-
-@pytest.mark.parametrize(
-    ("finding", "says"),
-    [
-        (None, "nothing to search for"),
-        (Finding(("numpy",), None, ()), "numpy makes the difference in mlp/latency/fp32/b1/t2/cpu: it is all that"),
-        (Finding(("numpy",), Effect.LEAVES, ()), "the other changes together make none"),
-        (Finding(("numpy",), Effect.MAKES, ()), "so do the other changes without it"),
-        (Finding(("a", "b"), Effect.LEAVES, ()), "No single distribution was shown to make the difference"),
-        (
-            Finding(("a", "b"), None, (Tried(("a",), Effect.IMPOSSIBLE), Tried(("b",), Effect.UNDECIDED))),
-            "some of these cannot be installed without the others; some sets could not be told apart",
-        ),
-    ],
-)
-def test_the_conclusion_is_a_sentence(finding: Finding | None, says: str) -> None:
-    record = run(1.2, models=("mlp",), scenarios=("latency",))
-    overall = AbResult(folder=Path(), record=Path(), run=record, comparison=judged(record))
-    case = None if finding is None else overall.comparison.rows[0]
-    text = conclusion(Bisection(overall=overall, case=case, finding=finding))
-    assert says in text
-    assert text.endswith(".")
 
 
 NAMES = tuple("abcdefgh")

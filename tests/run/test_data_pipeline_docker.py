@@ -7,7 +7,6 @@ import pytest
 
 from levelfield import analysis, plan
 from levelfield.launchers.docker import DockerLauncher, connect
-from levelfield.prepare.artifacts import Artifacts
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.run.options import Options
@@ -15,24 +14,13 @@ from levelfield.run.start import start_run
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.run import RunInProgress
-from levelfield.zoo import dataset, models
+from levelfield.zoo import models
 
 FEEDS = {
     "torch": "DataLoader, items decoded in processes",
     "tensorflow": "tf.data, items decoded in threads",
     "jax": "NumPy in a thread",
 }
-
-
-@pytest.mark.extended
-def test_a_damaged_dataset_is_made_anew(tmp_path: Path) -> None:
-    path = tmp_path / Artifacts(tmp_path).dataset("mlp")
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    artifacts = Artifacts(tmp_path)
-    assert artifacts.dataset_artifact("mlp").sha256 == dataset.sha256(path)
-    assert path.read_bytes() == whole
-    assert artifacts.inputs_sha256("mlp", 3, from_dataset=True) != artifacts.inputs_sha256("mlp", 3)
 
 
 @pytest.mark.docker

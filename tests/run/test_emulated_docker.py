@@ -6,7 +6,7 @@ import docker
 import pytest
 
 from levelfield.images import engine as engines
-from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
+from levelfield.images.catalogue import AARCH64, ARCHITECTURE_VARIABLE, X86_64
 from tests.commands import one_clear_sentence, run
 
 pytestmark = pytest.mark.docker
@@ -17,7 +17,7 @@ def other(engine: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> str:
     """Ask for images of the kind of processor that the engine does not run on."""
     machine = str(engine.info()["Architecture"])
     wanted = X86_64 if machine in {AARCH64.name, AARCH64.debian} else AARCH64
-    monkeypatch.setenv(VARIABLE, wanted.name)
+    monkeypatch.setenv(ARCHITECTURE_VARIABLE, wanted.name)
     assert engines.emulates(engine) == f"{wanted.name} on {machine}"
     return wanted.name
 
@@ -27,8 +27,3 @@ def test_what_is_emulated_is_not_measured(tmp_path: Path) -> None:
     refused = run("bench", "--models", "mlp", "--backends", "onnxruntime", folder=tmp_path)
     one_clear_sentence(refused, "The processor of these images is emulated")
     assert "--profile smoke" in refused.err
-
-
-def test_what_is_emulated_is_not_pushed(tmp_path: Path, other: str) -> None:
-    refused = run("images", "push", "localhost:5000/levelfield", "canary", folder=tmp_path)
-    one_clear_sentence(refused, f"this is an emulation ({other} on ")

@@ -65,16 +65,3 @@ def test_everything_in_containers(tmp_path: Path, models: tuple[str, ...]) -> No
         timeout=120,
     )
     assert picture.stat().st_size > 50_000  # a blank page of that size is a few kilobytes
-
-
-@pytest.mark.extended
-def test_two_frameworks_in_environments(tmp_path: Path) -> None:
-    chosen = plan.Selection(
-        profile="smoke", backends=("jax@0.10.2+python=3.11", "onnxruntime"), models=("mlp", "resnet50")
-    )
-    run, page, out, code = once(chosen, tmp_path / "reports", "venv")
-    assert code == 0, out
-    check(run, ("mlp", "resnet50"), ("jax", "onnxruntime"))
-    assert {image.launcher for image in run.images} == {"venv"}
-    assert all(image.lock_sha256 and not image.unlocked for image in run.images)
-    assert "virtual environment" in page.read_text(encoding="utf-8")

@@ -2,11 +2,9 @@
 
 import pytest
 
-from levelfield.launchers.host import HostLauncher
 from levelfield.record.schema import MachineLevels, MachineProbe, Run
 from levelfield.record.states import levels
-from levelfield.run.machine_check import DECIDED_S, conclude, in_words, measure
-from levelfield.schedule.listener import SilentListener
+from levelfield.run.machine_check import DECIDED_S, conclude
 from tests.analysis.probed import BUSY, CALM
 from tests.records_builder import make_run
 
@@ -68,21 +66,3 @@ def test_the_smallest_difference_follows_from_how_identical_programs_scatter() -
     assert quiet.ratio.high is not None
     assert quiet.ratio.low < 1.005
     assert quiet.ratio.high > 0.995
-
-
-def test_one_state_is_never_called_calm() -> None:
-    alike = spells(5.0)
-    said = " ".join(in_words(conclude(alike, known(alike), identical(), SECONDS, kept=False)))
-    assert "One state seen" in said
-    assert "Calm" not in said
-    assert "next month" not in said
-
-
-@pytest.mark.extended
-def test_a_machine_is_measured_for_real(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
-    found = measure(HostLauncher(), SilentListener(), 12.0)
-    assert found.probes > 40
-    assert found.seconds > 2
-    assert found.launches >= 1
-    assert in_words(found)

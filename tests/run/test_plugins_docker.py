@@ -95,18 +95,3 @@ def test_ncnn_answers_as_the_reference_does(engine: docker.DockerClient, tmp_pat
         assert launch.failure is None, launch.failure
         assert launch.parity is not None
         assert launch.parity.equal, launch.parity.reason
-
-
-def test_a_batch_is_refused_where_ncnn_has_no_dimension_for_it(engine: docker.DockerClient, tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    selection = Selection(
-        profile="smoke", models=("mobilenet",), backends=("ncnn", "onnxruntime"), scenarios=("throughput",),
-        batches=(2,), control="none",
-    )  # fmt: skip
-    with plugged.seen(plugged.install(plugged.NCNN, tmp_path / "ncnn")):
-        found = once(selection, tmp_path / "reports", "docker")
-    failures = {each.arm: each.failure for block in found.run.blocks for each in block.generations[0].launches}
-    refused = failures["ncnn"]
-    assert refused is not None
-    assert (refused.kind, "ncnn has no dimension for a batch" in refused.message) == ("unsupported", True)
-    assert failures["onnxruntime"] is None

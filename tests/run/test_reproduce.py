@@ -53,13 +53,6 @@ def test_a_record_across_numa_nodes_may_use_several_here(recorded: Requested | N
     assert reproduce.intent(msgspec.structs.replace(run, settings=settings)).selection.cpus == planned
 
 
-def test_a_records_impossible_batch_ends_it() -> None:
-    run = record("theirs")
-    hostile = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, batches={"mlp": (10**12,)}))
-    with pytest.raises(LevelfieldError, match="cannot be measured"):
-        make(reproduce.intent(hostile).selection, available=[0, 1])
-
-
 def test_another_lock_is_shown_with_what_would_differ() -> None:
     run = known(record("theirs"))
     jax = next(image for image in run.images if image.name == "jax")
@@ -81,25 +74,6 @@ def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
     (foreign,) = of_images(msgspec.structs.replace(run, images=(*run.images, stranger)))
     assert foreign.ours == ""
     assert foreign.differences
-
-
-def brought(run: Run, image: str) -> Run:
-    """Let a record say that an image's code came from a plug-in that is not here."""
-    return msgspec.structs.replace(
-        run,
-        images=tuple(
-            msgspec.structs.replace(each, plugins={"brings-it": "1.0"}) if each.name == image else each
-            for each in run.images
-        ),
-    )
-
-
-def test_what_a_plug_in_brought_is_named_with_it() -> None:
-    run = brought(asks(known(record("theirs")), models=("mlp", "theirs")), "openvino")
-    with pytest.raises(
-        LevelfieldError, match=r"theirs is not known here. The report's came from a plug-in: brings-it 1.0"
-    ):
-        reproduce.intent(run)
 
 
 def test_an_ab_is_no_bench() -> None:

@@ -3,7 +3,6 @@
 import io
 from pathlib import Path
 
-import msgspec
 import pytest
 from rich.console import Console
 
@@ -56,12 +55,6 @@ def test_a_run_that_was_measured_has_a_page_a_statement_and_a_place_in_the_histo
     assert kept.id == run.id
 
 
-def test_a_run_that_can_go_on_keeps_its_journal(tmp_path: Path) -> None:
-    (tmp_path / files.JOURNAL).touch()
-    shown(msgspec.structs.replace(small(), finished=None), tmp_path, measured=True)
-    assert (tmp_path / files.JOURNAL).exists()
-
-
 def test_what_was_measured_is_kept_where_it_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "render", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -85,10 +78,3 @@ def test_a_key_that_does_not_sign_costs_a_measured_run_its_signature_alone(tmp_p
     assert broken(check(tmp_path / "run")) == ""
     with pytest.raises(LevelfieldError):
         shown(small(), tmp_path / "other", measured=False, sign=no_key)
-
-
-def test_a_history_that_cannot_be_written_costs_the_run_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "run" / summaries.NAME).mkdir(parents=True)
-    text = shown(small(), tmp_path / "run", measured=True)
-    assert "This run is not in the history yet: " in text
-    assert broken(check(tmp_path / "run")) == ""

@@ -8,7 +8,6 @@ import pytest
 
 from levelfield import analysis, plan
 from levelfield.launchers.docker import DockerLauncher
-from levelfield.prepare.artifacts import Artifacts
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import TrainingParity
@@ -128,27 +127,3 @@ def _follows_the_rule(training: TrainingParity) -> None:
     assert isinstance(training.errors.update, float), training.errors.update
     assert isinstance(training.tolerances.update, float)
     assert 0 < training.errors.update < training.tolerances.update < 1e-5
-
-
-@pytest.mark.extended
-@pytest.mark.alone  # it takes all of the memory that a worker may have
-def test_a_batch_that_does_not_fit_costs_its_own_case_only(engine: docker.DockerClient, tmp_path: Path) -> None:
-    """BERT in batches of 1024 would keep some hundred gigabytes for its way back."""
-    tmp_path.chmod(0o755)
-    reports = tmp_path / "reports"
-    Artifacts().trajectory("bert")  # minutes, where nobody has computed it yet: not of the command's
-    command = run(
-        "bench", "--profile", "smoke", "--models", "bert", "--backends", "jax", "--scenarios", "training",
-        "--batch", "2,1024", "--control", "none", "--reports", reports,
-        folder=tmp_path,
-    )  # fmt: skip
-    assert command.code == 1, command.err + command.out
-    one = files.read(next(reports.glob("*/report.html")).parent)
-    small, large = analysis.analyse(one).timed
-    assert [row.standing for row in small.rows] == ["shown"]
-    (row,) = large.rows
-    assert row.standing == "failed"
-    assert row.failure is not None
-    assert row.failure.kind in {"out-of-memory", "crashed"}
-    assert "memory" in row.failure.message
-    assert none_left(engine, command.pid)

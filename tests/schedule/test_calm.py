@@ -142,15 +142,6 @@ def test_a_machine_that_stays_contended_costs_a_bounded_number_of_attempts(
     assert all(turn.window is not None for turn in turns)
 
 
-def test_a_probe_that_fails_is_absent_with_a_reason_and_the_window_counts_as_before(tmp_path: Path) -> None:
-    refused = WorkerError("error", "cannot pin a thread", gone=False)
-    (turn,), _ = measured(tmp_path, states(script(refused)), ARM)
-    assert turn.window is not None
-    for found in (turn.probed_before, turn.probed_after):
-        assert isinstance(found, Absent)
-        assert found.reason == "the canary's process could not probe the machine: cannot pin a thread"
-
-
 def disturbed_rounds(tmp_path: Path, where: MachineStates | Absent, monkeypatch: pytest.MonkeyPatch) -> list[RoundDone]:
     # A round is judged by a list of windows, a window by itself.
     monkeypatch.setattr(rounds, "reasons", lambda noises, _cpus: STEAL if isinstance(noises, list) and noises else ())

@@ -1,6 +1,5 @@
 """Where workers run and which task they load, with the paths that they see."""
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from levelfield.launchers.worker import Worker
 from levelfield.paths import MARK
 from levelfield.plan.types import file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.record.schema import Arm, Artifact, Case, Computed
+from levelfield.record.schema import Arm, Artifact, Case
 from levelfield.schedule import resources
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
@@ -94,24 +93,6 @@ def test_a_model_file_changes_with_the_tensors_beside_it(tmp_path: Path) -> None
     assert not where.is_hashed(CASE, ORT, where.stamps(CASE, ORT))
 
 
-def test_an_arm_is_asked_once_in_what_it_computes() -> None:
-    resources = canaries.site(canaries.plan("memory"))
-    arm, other = Arm("torch", "torch"), Arm("jax", "jax")
-    latency, memory = (Case("mlp", scenario, "fp32", 1, 2) for scenario in ("latency", "memory"))
-    batches = Case("mlp", "throughput", "fp32", 1000, 2)
-    found = Computed({"fp32": 6}, "what it prints")
-    assert resources.known_computed(latency, arm) is None
-    resources.remember_computed(latency, arm, None)
-    assert resources.known_computed(latency, arm) is None, "it did not say"
-    resources.remember_computed(latency, arm, found)
-    assert resources.known_computed(latency, arm) == found
-    assert resources.known_computed(memory, arm) == found, "of no timed case, where any launch was asked"
-    assert resources.known_computed(batches, arm) is None, "another batch may have other kernels"
-    assert resources.known_computed(latency, other) is None
-    low = msgspec.structs.replace(memory, precision="bf16")
-    assert resources.known_computed(low, arm) is None
-
-
 @pytest.fixture(autouse=True)
 def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -134,17 +115,6 @@ def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(
     assert mine.is_dir()
     resources.remove_caches(mine)
     assert [each.name for each in (tmp_path / "cache" / "temporary").iterdir()] == [MARK]
-
-
-def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
-    (tmp_path / "levelfield-run-unmarked").mkdir()
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "owner").write_text("1:1")
-    (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
-    (tmp_path / "levelfield-run-pipe").mkdir()
-    os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
-    assert disk_limit.sweep() == 0
-    assert (tmp_path / "thesis" / "owner").exists()
 
 
 def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> None:

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from levelfield.launchers.protocol import LaunchSpec
-from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.schema import Absent, Run
@@ -42,19 +39,6 @@ def test_it_is_measured_once_and_kept(reports: Path) -> None:
     before = (folder / JOURNAL).read_bytes()
     roofline.probe(folder, where, SilentListener())  # as a resumed run does
     assert (folder / JOURNAL).read_bytes() == before
-
-
-def test_a_worker_that_dies_leaves_the_reason_and_the_run_goes_on(reports: Path) -> None:
-    folder, where = begun(reports)
-
-    class Broken:
-        kind = where.launcher.kind
-
-        def launch(self, spec: LaunchSpec) -> Worker:
-            raise WorkerError("crashed", f"{spec.name} exited with code 1 during start.")
-
-    roofline.probe(folder, msgspec.structs.replace(where, launcher=Broken()), SilentListener())
-    assert record(folder).roofline == Absent("roofline exited with code 1 during start.")
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-import psutil
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.profiles import PROFILES, SMOKE, STANDARD
-from levelfield.record.schema import Arm, Block, Case, Run
+from levelfield.record.schema import Arm, Block, Run
 from levelfield.run.options import Options
 from levelfield.schedule import launches
 from levelfield.schedule import run as bench
 from levelfield.schedule.listener import SilentListener
-from levelfield.schedule.outcomes import Outcome
-from levelfield.schedule.output_verification import verify_outputs
-from levelfield.schedule.resources import RunResources
 from levelfield.schedule.rounds import order
 from levelfield.schedule.run import RunInProgress
 from tests.canaries import ARMS, Harness, plan, site, workers
@@ -45,10 +41,6 @@ class Meddler(SilentListener):
         if self._deed is not None and estimates_ns:
             deed, self._deed = self._deed, None
             deed()
-
-
-def interrupt() -> None:
-    raise KeyboardInterrupt
 
 
 def test_a_machine_that_changed_during_a_run_is_reported(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,60 +98,6 @@ def test_a_whole_run(reports: Path) -> None:
     assert "numpy" in image.distributions
 
 
-def test_nothing_stays_behind(reports: Path) -> None:
-    harness = Harness(plan("latency"), reports)
-    where = site(harness.plan)
-    before = psutil.Process().num_fds()
-    harness.measure(where=where)
-    assert not any(where.caches.glob("canary-*/*"))
-    assert psutil.Process().num_fds() <= before
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("batch", [1, 2])
-def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    """What is loaded and verified already is neither again; another batch is both."""
-    verified: list[tuple[str, str]] = []
-
-    def verify(where: RunResources, case: Case, outcome: Outcome) -> None:
-        verified.append((outcome.arm.id, case.id))
-        verify_outputs(where, case, outcome)
-
-    monkeypatch.setattr(launches, "verify_outputs", verify)
-    made = plan("latency", "throughput")
-    one, other = made.blocks
-    other = msgspec.structs.replace(other, case=msgspec.structs.replace(other.case, batch=batch))
-    run = Harness(msgspec.structs.replace(made, blocks=(one, other)), reports).measure()
-    latency, throughput = run.blocks
-    for first, second in zip(latency.generations, throughput.generations, strict=True):
-        assert all(launch.served == () for launch in first.launches)
-        before = {launch.arm: launch for launch in first.launches}
-        after = {launch.arm: launch for launch in second.launches if launch.arm != "canary"}
-        assert set(after) == {FIRST.id, SECOND.id}
-        for launch in after.values():
-            assert launch.served == (latency.case.id,)
-            assert launch.environment_padding_bytes == before[launch.arm].environment_padding_bytes
-            assert launch.startup is not None
-            assert (launch.startup.start_ns, launch.startup.import_ns) == (0, 0)
-            assert (launch.startup.load_ns > 0) == (batch != 1)
-            assert launch.parity is not None
-            assert launch.parity.equal
-            assert launch.parity == before[launch.arm].parity
-            assert launch.warmup
-        assert all(turn.window for each in second.rounds for turn in each.turns)
-    again = [arm for arm, case in verified if case == throughput.case.id]
-    assert sorted(again) == ([] if batch == 1 else sorted([FIRST.id, SECOND.id] * len(throughput.generations)))
-
-
-@pytest.mark.extended
-def test_a_worker_lost_in_one_case_is_launched_again_for_the_next(reports: Path) -> None:
-    run = Harness(plan("latency", "throughput"), reports).measure(Meddler(kill_the_oldest))
-    served = {launch.arm: launch.served for launch in run.blocks[1].generations[0].launches}
-    assert served[FIRST.id] == ()
-    assert served[SECOND.id] == (run.blocks[0].case.id,)
-    assert all(turn.window for each in run.blocks[1].generations[0].rounds for turn in each.turns)
-
-
 def kill_the_oldest() -> None:
     os.kill(min(workers(), key=lambda worker: worker.create_time()).pid, signal.SIGKILL)
 
@@ -174,33 +112,6 @@ def test_a_killed_worker_costs_its_own_turns_only(reports: Path) -> None:
     for each in first.rounds:
         assert {turn.arm for turn in each.turns if turn.window} >= {SECOND.id, "canary"}
     assert all(turn.window for each in second.rounds for turn in each.turns), "it is launched again"
-
-
-@pytest.mark.extended
-def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
-    harness = Harness(plan("latency"), reports)
-    with pytest.raises(KeyboardInterrupt):
-        harness.measure(Meddler(interrupt))
-    cut = harness.record()
-    assert cut.finished is None
-    (half,) = cut.blocks[0].generations
-    assert not half.complete
-    assert len(half.rounds) == 1
-    assert len({turn.arm for turn in half.rounds[0].turns}) == 3
-
-    run = harness.measure(resumed=True)
-    assert run.finished
-    assert len(run.resumed) == 1
-    assert run.blocks[0].generations[0] == half, "what was measured is as it was"
-    assert [generation.complete for generation in run.blocks[0].generations] == [False, True, True]
-    assert len({generation.seed for generation in run.blocks[0].generations}) == 3
-    unbroken = Harness(plan("latency"), reports).measure()
-    seeds = [generation.seed for generation in unbroken.blocks[0].generations]
-    assert [generation.seed for generation in run.blocks[0].generations][: len(seeds)] == seeds, "the same schedule"
-    for mine, theirs in zip(run.blocks[0].generations, unbroken.blocks[0].generations, strict=False):
-        lengths = {launch.arm: launch.environment_padding_bytes for launch in theirs.launches}
-        assert {launch.arm: launch.environment_padding_bytes for launch in mine.launches} == lengths
-        assert None not in lengths.values()
 
 
 def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
@@ -296,12 +207,12 @@ def test_a_run_that_ends_on_verdicts_adds_generations_to_what_has_none(
     def undecided(run: Run) -> dict[str, str]:
         looks.append([len(block.generations) for block in run.blocks])
         latency = run.blocks[0]
-        return {latency.case.id: "1.00 (0.90-1.10)"} if len(latency.generations) < 4 else {}
+        return {latency.case.id: "1.00 (0.90-1.10)"} if len(latency.generations) < 3 else {}
 
     harness = Harness(plan("latency", "throughput"), reports, options=Options(seed=1, ends_on_verdict=True))
     run = harness.measure(undecided=undecided)
-    assert looks == [[2, 2], [3, 2], [4, 2]]
-    assert [len(block.generations) for block in run.blocks] == [4, 2]
+    assert looks == [[2, 2], [3, 2]]
+    assert [len(block.generations) for block in run.blocks] == [3, 2]
     assert "not-decided" not in [warning.code for warning in run.warnings]
 
 
@@ -309,7 +220,7 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(
     reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
-    options = Options(seed=1, ends_on_verdict=True, budget_seconds=15.0)
+    options = Options(seed=1, ends_on_verdict=True, budget_seconds=5.0)
     harness = Harness(planned(plan("latency"), 1), reports, options=options)
     run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"})
     (warning,) = [each for each in run.warnings if each.code == "not-decided"]

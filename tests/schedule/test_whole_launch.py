@@ -1,7 +1,6 @@
 """What a worker says of its training to a target is checked: where it began, how it went on, and who may be asked."""
 
 import math
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -16,7 +15,6 @@ from levelfield.schedule.outcomes import Outcome
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.training_verification import judge_convergence
 from levelfield.worker.messages import Converged
-from levelfield.zoo import digits
 from levelfield.zoo.training import convergence, parity, update
 from tests import canaries
 
@@ -65,12 +63,6 @@ def test_another_start_is_not_equal(expected: convergence.ExpectedStart, losses:
     assert not judged.equal
     assert says in judged.reason
     assert isinstance(judged.relative_error, Absent) == ("not comparable" in says)
-
-
-def test_early_divergence_is_reported_in_its_own_words(expected: convergence.ExpectedStart) -> None:
-    said = "Training diverged: the loss of step 3 is nan."
-    answer = converged(expected, losses=expected.losses[:2], points=(), diverged=said)
-    assert judge_convergence(answer, FOLLOWED, expected, GOAL).reason == said
 
 
 def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(expected: convergence.ExpectedStart) -> None:
@@ -130,17 +122,3 @@ def test_what_a_worker_trained_from_something_else_is_not_kept(
     assert outcome.launch.convergence is None
     assert outcome.launch.failure is not None
     assert f"jax holds other {what} for mlp than this run" in outcome.launch.failure.message
-
-
-def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No worker is asked for, and the run goes on to its other cases."""
-    monkeypatch.setattr(digits, "FILE", tmp_path / "digits.csv.gz")
-    block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
-    site = canaries.site(canaries.plan("latency"))
-    with Signals((0,)) as signals:
-        outcomes = whole_launch.trainings(opened(site, block, signals), block.arms)
-    assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
-    for outcome in outcomes:
-        assert outcome.worker is None
-        assert outcome.launch.failure is not None
-        assert "The digits cannot be read from digits.csv.gz" in outcome.launch.failure.message

@@ -5,9 +5,7 @@ Each test has a real worker that breaks the rule; none of its kind would be noti
 
 import itertools
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
 import pytest
 
 from levelfield.analysis import analyse
@@ -15,7 +13,6 @@ from levelfield.machine.quiet import LIMIT_NS
 from levelfield.report import sentences
 from levelfield.schedule.output_verification import AFTER_WINDOWS
 from levelfield.schedule.rounds import REWARM_NS, WARM_NS
-from levelfield.zoo import parity
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of
 
@@ -100,32 +97,3 @@ def test_an_answer_that_moves_after_the_windows_is_not_equal(
     assert standings[wrong.id] == "unequal"
     assert standings[HONEST.id] != "unequal"
     assert "not equal" in sentences.overall(found).lower() or found.status.unequal
-
-
-def test_the_same_bits_are_compared_once(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compared: list[bytes] = []
-
-    def counting(output: npt.NDArray[Any], *others: Any) -> parity.Judgement:
-        compared.append(output.tobytes())
-        return judge(output, *others)
-
-    judge = parity.judge
-    monkeypatch.setattr(parity, "judge", counting)
-    run = canaries.Harness(canaries.plan("latency"), reports).measure()
-    found = [launch.parity for launch in launches_of(run, HONEST)]
-    assert len(found) > 1
-    assert len(compared) == len(set(compared)) < 2 * len(found)
-    assert all(each is not None and each.equal and each.projection for each in found)
-
-
-def test_a_worker_that_cannot_answer_after_its_windows_has_failed(
-    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hostile.install(tmp_path, monkeypatch)
-    wrong, run = measured("breaks", reports)
-    *earlier, last = launches_of(run, wrong)
-    assert all(launch.failure is None for launch in earlier)
-    assert last.failure is not None
-    assert last.failure.stage == "verify"
-    assert "no more arrays" in last.failure.message
-    assert all(launch.failure is None for launch in launches_of(run, HONEST))

@@ -28,11 +28,10 @@ from levelfield.record.schema import (
     Settings,
     Window,
 )
-from levelfield.schedule.launches import bring_up, paths_of
+from levelfield.schedule.launches import bring_up, paths_of, rotate
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
 from levelfield.schedule.resources import RunResources
-from levelfield.schedule.timed_inputs import rotate
 from levelfield.statistics.load_search import Tried, next_load
 from levelfield.worker.messages import Drive, Driven, Measure, Measured
 from levelfield.zoo import models

@@ -32,7 +32,7 @@ from levelfield.record import files, page
 from levelfield.record.schema import Warning_
 from levelfield.report.export import rows
 from levelfield.report.tables import Value
-from levelfield.run import profile_tables as operators
+from levelfield.run import explain as operators
 from levelfield.run.explain import Explained
 from levelfield.run.machine_check import MachineMeasured
 from levelfield.share.attestation import Check
@@ -308,10 +308,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a command prints with `--json`; empty: of a record.
-
-    Raises LevelfieldError: there is no such command, or it prints no JSON.
-    """
+    """Return the JSON Schema of a command's --json (empty: of a record); LevelfieldError: it prints none."""
     if not command:
         return files.schema()
     if command not in ANSWERS:

@@ -1,12 +1,14 @@
-"""Help in sections, and sentences on commands and options that are called otherwise now."""
+"""Help in sections; and commands that installed distributions bring, or that say which one to install."""
 
+import functools
 from collections.abc import Mapping, Sequence
 
 import click
 
-from levelfield import options
-from levelfield.errors import LevelfieldError
+from levelfield import options, plugins
+from levelfield.errors import LevelfieldError, printable
 from levelfield.options import Option
+from levelfield.plugins import Broken, Plugin, PluginError
 
 COMMANDS: Mapping[str, Sequence[str]] = {
     "Measure": ("bench", "ab", "upgrade", "explain"),
@@ -17,45 +19,9 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 """Names of commands by section, each section in the order in which its commands are used."""
 OTHER, PLUGINS = "Other", "From plug-ins"
 """The sections of what no section names: of options, and of commands."""
-MOVED: Mapping[str, str] = {
-    **{name: f"images {name}" for name in ("build", "lock", "push", "bundle", "clean")},
-    "unbundle": "images load",
-    "contract": "plugins check",
-    "card": "report RUN --card FOLDER",
-    "--module": "--model FILE.py:FUNCTION",
-    "--weights": "--model FOLDER",
-    "--dim": "--input NAME=SIZE",
-    "--data-items": "--data SET:N=PATH",
-    "--latency-target": "--loadgen latency=50ms",
-    "--loadgen-test": "--loadgen test=10m",
-    "--sign": "levelfield report RUN --sign KEY afterwards",
-}
-"""Earlier spellings of commands and options, and what to type now."""
 
-
-class SectionedGroup(click.Group):
-    """A group whose help lists its commands in sections."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, section by section; those that are hidden in one line."""
-        commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
-        shown = [name for name, command in commands.items() if not command.hidden]
-        limit = formatter.width - 6 - max(map(len, commands))
-        for title, names in sections_of(shown):
-            with formatter.section(title):
-                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
-        formatter.write_paragraph()
-        formatter.write_text(f"Also: {', '.join(name for name in commands if name not in shown)}.")
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is called.
-
-        Raises LevelfieldError: it has another name now.
-        """
-        _refuse_moved(args[0])
-        return super().resolve_command(ctx, args)
+DISTRIBUTIONS = {"fleet": "levelfield-fleet", "import": "levelfield-readers"}
+"""Commands that people know, and the distribution that brings each."""
 
 
 class SectionedCommand(click.Command):
@@ -66,22 +32,6 @@ class SectionedCommand(click.Command):
         for title, rows in option_rows(self, ctx):
             with formatter.section(title):
                 formatter.write_dl(rows)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what was typed.
-
-        Raises LevelfieldError: an option has another name now.
-        """
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            _refuse_moved(error.option_name)
-            raise
-
-
-def _refuse_moved(name: str) -> None:
-    if name in MOVED:
-        raise LevelfieldError(f"There is no {name} any more.", fix=f"Type {MOVED[name]}.")
 
 
 def sections_of(names: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -104,3 +54,75 @@ def option_rows(command: click.Command, ctx: click.Context) -> list[tuple[str, l
             title = parameter.section if rows and isinstance(parameter, Option) else OTHER if rows else "Options"
             rows.setdefault(title, []).append(record)
     return [(title, listed) for title, listed in rows.items() if listed]
+
+
+class ToolGroup(click.Group):
+    """The `levelfield` command: a plug-in is imported where its command is typed or all commands are listed."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section; those that are hidden in one line."""
+        commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
+        shown = [name for name, command in commands.items() if not command.hidden]
+        limit = formatter.width - 6 - max(map(len, commands))
+        for title, names in sections_of(shown):
+            with formatter.section(title):
+                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
+        formatter.write_paragraph()
+        formatter.write_text(f"Also: {', '.join(name for name in commands if name not in shown)}.")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands; those of plug-ins become part of the group."""
+        for name, (_, command) in commands().items():
+            self.commands.setdefault(name, command)
+        for each in broken():
+            self.commands.setdefault(each.plugin.name, _failing(each.plugin.name, each.sentence, "Uninstall it."))
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or one that says what to install."""
+        if cmd_name not in self.commands:
+            self.list_commands(ctx)
+        if cmd_name in DISTRIBUTIONS and cmd_name not in self.commands:
+            distribution = DISTRIBUTIONS[cmd_name]
+            message = f"The command {cmd_name} comes with {distribution}, which is not installed here."
+            return _failing(
+                cmd_name, message, f"In a checkout: pip install ./plugins/{distribution.removeprefix('levelfield-')}"
+            )
+        return super().get_command(ctx, cmd_name)
+
+
+def commands() -> Mapping[str, tuple[Plugin, click.Command]]:
+    """Return the commands of plug-ins by name, each with what brings it."""
+    return _found()[0]
+
+
+def broken() -> tuple[Broken, ...]:
+    """Return the commands of plug-ins that cannot be used."""
+    return _found()[1]
+
+
+@functools.cache
+def _found() -> tuple[dict[str, tuple[Plugin, click.Command]], tuple[Broken, ...]]:
+    loaded: dict[str, tuple[Plugin, click.Command]] = {}
+    failed: list[Broken] = []
+    taken = {name: "a built-in command has this name" for names in COMMANDS.values() for name in names}
+    for plugin in plugins.installed(plugins.COMMANDS):
+        try:
+            if plugin.name in taken:
+                failed.append(Broken(plugin, taken[plugin.name]))
+                continue
+            loaded[plugin.name] = plugin, plugins.load(plugin, click.Command)
+            taken[plugin.name] = f"{plugin.label} brings a command of this name"
+        except PluginError as error:
+            failed.append(Broken(plugin, str(error)))
+    return loaded, tuple(failed)
+
+
+def _failing(name: str, message: str, fix: str) -> click.Command:
+    """Return a command that fails with a sentence, whatever is typed after it."""
+
+    def fail() -> None:
+        raise LevelfieldError(printable(message), fix=fix)
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, callback=fail, help=message, add_help_option=False, context_settings=anything)

@@ -11,9 +11,10 @@ from rich.markup import escape
 
 from levelfield import terminals
 from levelfield.cli import completion
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, printable
 from levelfield.options import BASE, GPU, JSON, VARIANT
 from levelfield.report.units import plural
+from levelfield.version import __version__
 
 if TYPE_CHECKING:
     from levelfield.images.base import CheckedBase, Source
@@ -33,11 +34,6 @@ def images_() -> None:
 @_NAMES
 @BASE.but(hidden=False)
 @click.option(
-    "--export",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Also write each image to this folder as an archive for `docker load`, with its bill of materials.",
-)
-@click.option(
     "--from",
     "source",
     metavar="FILE",
@@ -49,7 +45,6 @@ def images_() -> None:
 def build(
     images: tuple[str, ...],
     base: "Source",
-    export: Path | None,
     source: Path | None,
     variant: str,
     gpu: str | None,
@@ -57,9 +52,7 @@ def build(
     """Build IMAGES; default: all that the backends need."""
     from levelfield import plan
     from levelfield.images import published
-    from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
-    from levelfield.images.bundle import export_image
     from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
@@ -74,16 +67,12 @@ def build(
         image = parse(name)
         built = build_image(image.name, image.variant, image.version, base_source=base, progress=progress)
         console.print(f"{name}: {built.tag}", highlight=False)
-        if export is not None:
-            made_of = recorded([built], base)
-            terminals.say(console, f"{name}: {export_image(built, export, made_of, progress=progress)}")
 
 
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
     """Return the names of the images with the requested CUDA variant, or the one that fits; for the CPU unchanged."""
     from levelfield import plan
-    from levelfield.machine import cuda
-    from levelfield.machine.gpu import index_of
+    from levelfield.machine.gpu import index_of, nvidia
     from levelfield.plan import placement
 
     if variant == "cpu":
@@ -93,7 +82,7 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
             )
         return names
     request = placement.DeviceRequest(variant, index_of(gpu) if gpu is not None else None, named=bool(names))
-    fitting, notes = placement.as_typed(names or plan.all_images(), request, cuda.nvidia())
+    fitting, notes = placement.as_typed(names or plan.all_images(), request, nvidia())
     for text in notes:
         console.print(f"[yellow]{escape(text)}[/]", highlight=False)
     return fitting
@@ -196,8 +185,7 @@ def push(
 @images_.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @_NAMES
-@click.option("--artifacts", is_flag=True, help="Include exported ONNX models that are in the cache.")
-def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
+def bundle(file: Path, images: tuple[str, ...]) -> None:
     """Pack all files for building IMAGES, for a machine without a network.
 
     They are written to FILE. Default: all images for the CPU.
@@ -208,9 +196,7 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
     from levelfield.report.progress import steps
 
     console = terminals.console()
-    made = pack(
-        [parse(name) for name in images or plan.all_images()], file, artifacts=artifacts, progress=steps(console)
-    )
+    made = pack([parse(name) for name in images or plan.all_images()], file, progress=steps(console))
     size = sum(each.size_bytes for each in made.files)
     terminals.say(console, f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.")
     terminals.say(
@@ -220,29 +206,16 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
 
 @images_.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--models",
-    is_flag=True,
-    help="Also take exported ONNX models. No lock has their hashes: only for a bundle you trust.",
-)
-def load(file: Path, *, models: bool) -> None:
+def load(file: Path) -> None:
     """Add the files of a bundle to the cache, each checked against its hash."""
     from levelfield.images.bundle import unpack
     from levelfield.images.wheels import wheel_folder
 
     console = terminals.console()
-    found = unpack(file, models=models)
+    found = unpack(file)
     terminals.say(console, f"{found.files} files are in the cache; {found.already_cached} of them were there before.")
-    if found.models_left_out:
-        terminals.say(
-            console,
-            f"{found.models_left_out} files of exported models were left out: add --models if you trust the maker of "
-            "the bundle. Otherwise they are exported again here.",
-        )
-    for name in found.other_locks:
-        terminals.say(
-            console, f"The bundle was made for another images/{name} than this checkout's: other files may be needed."
-        )
+    if found.tool_version != __version__:
+        terminals.say(console, f"Levelfield {printable(found.tool_version)} made it: other files may be needed here.")
     terminals.say(
         console, f"To install the tool itself from these files, set PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
     )
@@ -267,8 +240,8 @@ def clean(*, yes: bool) -> None:
         terminals.say(console, f"  not {folder}: Levelfield did not make it")
     if not yes:
         click.confirm("Delete them?", abort=True)
-    freed = delete()
-    console.print(f"{freed / 2**30:.1f} GiB freed; reports are kept.", highlight=False)
+    delete()
+    console.print("Deleted; reports are kept.", highlight=False)
 
 
 def _check(names: Sequence[str], *, as_json: bool) -> int:

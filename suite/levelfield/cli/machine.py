@@ -1,4 +1,4 @@
-"""`levelfield doctor` and `levelfield list`: what is here, and what can be run."""
+"""`levelfield doctor`, `list` and `plugins`: what is here, what can be run, and what installed distributions bring."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -68,7 +68,6 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
         )
         if finding.fix and finding.state != "ok":
             console.print(f"     → {escape(finding.fix)}", highlight=False)
-    _show_cuda(console)
     measured = _measured(seconds, launcher, base, console) if measure and not worst else None
     if as_json:
         from levelfield.cli.answers import Examined, print_json
@@ -93,24 +92,10 @@ def _measured(seconds: float, launcher: str | None, base: "Source", console: Con
 
 def _broken_plugins() -> "list[Finding]":
     """Return a finding for each plug-in that brings nothing; the others are used all the same."""
-    from levelfield.cli.plugins import broken
     from levelfield.machine.findings import Finding
 
     fix = "Uninstall that distribution, or install a version that works."
-    return [Finding("plug-in", "warn", printable(sentence), fix) for sentence in broken()]
-
-
-def _show_cuda(console: Console) -> None:
-    """Print which CUDA releases this machine's driver and GPUs can run; nothing where there is no driver."""
-    from levelfield.compatibility import libraries, table
-    from levelfield.images.build import cuda_variants
-    from levelfield.images.catalogue import images
-    from levelfield.machine.cuda import nvidia
-
-    here = nvidia()
-    if here.driver is not None:
-        console.print()
-        console.print(libraries.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
+    return [Finding("plug-in", "warn", printable(sentence), fix) for sentence in broken_plugins()]
 
 
 @click.command(name="list")
@@ -197,3 +182,77 @@ def _precisions_of(here: "Sequence[str]", on_gpu: "Sequence[str]") -> str:
     """`fp32, bf16; GPU: tf32, fp16`: on the CPU, and what only a GPU adds."""
     there = [name for name in on_gpu if name not in here]
     return "; ".join(filter(None, (", ".join(here), f"GPU: {', '.join(there)}" if there else "")))
+
+
+_CHECKED = {"passed": "[green]passed[/]", "failed": "[bold red]failed[/]", "not asked": "[yellow]not asked[/]"}
+
+
+@click.group()
+def plugins() -> None:
+    """List plug-ins, or check a backend."""
+
+
+@plugins.command(name="list")
+def list_plugins() -> None:
+    """List what distributions bring, and why some bring nothing."""
+    from levelfield import plugins as entries
+    from levelfield.backends import registry
+    from levelfield.cli import help as sections
+    from levelfield.zoo import models
+
+    console = terminals.console()
+    brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
+    brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
+    brought += [(name, "command", plugin) for name, (plugin, _) in sections.commands().items()]
+    brought += [(plugin.name, "scenarios", plugin) for plugin in entries.installed(entries.SCENARIOS)]
+    brought += [("data", "data sets", plugin) for plugin in entries.installed(entries.DATA_SETS)]
+    for name, kind, plugin in brought:
+        if plugin is not None:
+            terminals.say(console, f"{kind} {name}: {plugin.label}")
+    for sentence in broken_plugins():
+        terminals.say(console, sentence, "yellow")
+
+
+def broken_plugins() -> list[str]:
+    """Say of each plug-in that brings nothing why."""
+    from levelfield.backends import registry
+    from levelfield.cli import help as sections
+    from levelfield.images.catalogue import unusable
+    from levelfield.zoo import models
+
+    reasons = (*registry.broken(), *models.broken(), *sections.broken())
+    return [*(reason.sentence for reason in reasons), *unusable()]
+
+
+@plugins.command()
+@click.argument("backend")
+@click.option(
+    "--model", default="mlp", help="Model to check it with; one with large weights shows whether it frees them."
+)
+@LAUNCHER
+@BASE
+def check(backend: str, model: str, launcher: str | None, base: "Source") -> None:
+    """Check that BACKEND keeps what is asked of every backend: for whoever writes one.
+
+    Workers load it in every precision that it has. They must answer as the reference does, keep to their threads, free
+    what they loaded before, and refuse what they cannot do with a reason.
+
+    Exit codes: 0 everything passed; 1 something failed; 2 it could not be checked.
+    """
+    from levelfield.launchers.needs import choose
+    from levelfield.report.progress import opened
+    from levelfield.run import contract
+
+    progress, console = terminals.console(stderr=True), terminals.console()
+    chosen, reason = choose(launcher, base=base)
+    if reason:
+        progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
+    chosen.sweep()
+    failed = 0
+    with opened(progress) as listener:
+        for each in contract.check(backend, model, chosen, listener):
+            failed += each.state == "failed"
+            detail = escape(printable(each.detail))
+            console.print(f"{_CHECKED[each.state]} {escape(each.name)}: {detail}", highlight=False, soft_wrap=True)
+    console.print(f"{backend}: {failed} failed." if failed else f"{backend} keeps the contract.", markup=False)
+    sys.exit(1 if failed else 0)

@@ -12,10 +12,9 @@ import click
 from rich.markup import escape
 
 from levelfield import terminals
-from levelfield.cli import completion, config, images, machine, measure, plugins, share
-from levelfield.cli.baseline import baseline
-from levelfield.cli.compare import compare
-from levelfield.cli.from_plugins import ToolGroup
+from levelfield.cli import completion, config, images, machine, measure, share
+from levelfield.cli.compare import baseline, compare
+from levelfield.cli.help import ToolGroup
 from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
@@ -53,7 +52,7 @@ def schema(command: tuple[str, ...]) -> None:
 for _command in (
     *(measure.bench, measure.ab, upgrade, measure.explain, compare, baseline, reproduce, history),
     *(share.report, share.verify, share.export, share.publish),
-    *(machine.doctor, machine.list_, images.images_, plugins.plugins),
+    *(machine.doctor, machine.list_, images.images_, machine.plugins),
     *(config.config, completion.completion, schema),
 ):
     cli.add_command(_command)

@@ -166,7 +166,6 @@ def explain(
     from levelfield.report.export import write_csv
     from levelfield.report.progress import opened
     from levelfield.run import explain as profiler
-    from levelfield.run import profile_tables
 
     if as_json and csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
@@ -190,14 +189,14 @@ def explain(
             progress.print(f"[bold red]{escape(printable(str(error)))}[/]", highlight=False, soft_wrap=True)
             continue
         if csv_file != "-":
-            profile_tables.show(found[-1], console, by_layer=by_layer, top=top)
+            profiler.show(found[-1], console, by_layer=by_layer, top=top)
     if as_json:
         from levelfield.cli.answers import print_json, profiles
 
         print_json(profiles(found, failed, by_layer=by_layer))
     if csv_file is not None:
         with _open(csv_file) as stream:
-            write_csv(stream, profile_tables.COLUMNS, profile_tables.as_rows(found, by_layer=by_layer))
+            write_csv(stream, profiler.COLUMNS, profiler.as_rows(found, by_layer=by_layer))
     sys.exit(2 if failed else 0)
 
 

@@ -9,8 +9,8 @@ from levelfield.compare import gate as gate_notes
 from levelfield.compare.changes import hardware_differences
 from levelfield.compare.rows import Selection
 from levelfield.compare.types import ChangeGroup, Comparison, Gate, Row, Side, Verdict
+from levelfield.compatibility.gate import Table
 from levelfield.compatibility.libraries import between
-from levelfield.compatibility.table import Table
 from levelfield.errors import LevelfieldError
 from levelfield.report import sentences, units
 

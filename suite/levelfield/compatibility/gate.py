@@ -1,18 +1,127 @@
 """Whether a CUDA release runs on a driver and its GPUs, and which variant of an image therefore fits a machine.
 
+By the table of what fits together, `images/compatibility.toml`.
+
 References
 ----------
 NVIDIA, CUDA Compatibility: "Minor Version Compatibility" (a driver of the family's first release is enough) and
 "Forward Compatibility" (cuda-compat, for data-centre GPUs only).
 """
 
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from packaging.version import Version
 
-from levelfield.compatibility.table import Requirement, Table, is_version, key, minor, requirement
 from levelfield.names import unknown
+from levelfield.paths import images_root
 from levelfield.record.schema import Absent, Fact
+from levelfield.untrusted import convert
+
+_VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
+
+
+def key(version: str) -> Version:
+    """Return a version as it is compared; raises ValueError where it is not numbers with points between them."""
+    if not is_version(version):
+        raise ValueError(f"{version[:40]!r} is not a version made of numbers.")
+    return Version(version)
+
+
+def is_version(text: str) -> bool:
+    """Say whether a text can be compared as a version."""
+    return _VERSION.fullmatch(text) is not None
+
+
+def minor(version: str) -> tuple[int, int]:
+    """Return major and minor number: (12, 8) of 12.8.1."""
+    return key(version).major, key(version).minor
+
+
+def within(version: str, low: str | None, high: str | None) -> bool:
+    """Say whether a version is at least `low` and below `high`; a bound that is None is open."""
+    return (low is None or key(version) >= key(low)) and (high is None or key(version) < key(high))
+
+
+NAME = "compatibility.toml"
+
+
+class Family(msgspec.Struct, frozen=True):
+    """All releases of one major version of CUDA."""
+
+    minimum_driver: str
+    """Enough to run any of them, by minor-version compatibility."""
+    minimum_compute_capability: str
+    """GPUs below it have no code in these releases."""
+
+
+class Range(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+    """Versions from `low` on and below `high`; a bound that is None is open."""
+
+    low: str | None = None
+    high: str | None = None
+
+    def contains(self, version: str | None) -> bool:
+        """Return whether a version is within the bounds; one that is not known is not."""
+        return version is not None and within(version, self.low, self.high)
+
+
+class LibraryRange(Range, frozen=True, kw_only=True):
+    """Versions of a library."""
+
+    library: str
+
+
+class Rule(LibraryRange, frozen=True, kw_only=True):
+    """A combination that is known to compute wrongly. Every field that is there must be met."""
+
+    effect: str
+    remedy: str
+    source: str
+    capability: Range | None = None
+    gpus_at_least: int = 1
+    beside: LibraryRange | None = None
+    precision: str | None = None
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    schema: int
+    family: dict[str, Family]
+    """By major version."""
+    release: dict[str, str]
+    """Release to its minimum driver."""
+    known_bad: tuple[Rule, ...] = ()
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """What a release needs."""
+
+    release: str
+    family: Family
+    driver: str | None
+    """With which everything works; None where the table does not know the release's minor version."""
+
+
+def read() -> Table:
+    """Read the table of this release, `images/compatibility.toml`."""
+    return convert(tomllib.loads((images_root() / NAME).read_text(encoding="utf-8")), Table)
+
+
+def requirement(table: Table, release: str) -> Requirement | None:
+    """Return what a CUDA release needs; None where the table does not know its family.
+
+    A patch release that the table lacks needs what the highest listed one of its minor version needs.
+    """
+    family = table.family.get(str(minor(release)[0]))
+    if family is None:
+        return None
+    exact = next((name for name in table.release if key(name) == key(release) and release.count(".") > 1), None)
+    same = [name for name in table.release if minor(name) == minor(release)]
+    listed = exact or max(same, key=key, default=None)
+    return Requirement(release=release, family=family, driver=table.release[listed] if listed else None)
+
 
 _MAX_DEVICES = 1024
 _EXCLUSIVE, _PROHIBITED = (1, 3), 2

@@ -14,7 +14,7 @@ import requests
 from docker.errors import APIError, ImageNotFound
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, catalogue, debian, engine, fetching, loading, unpacking
+from levelfield.images import catalogue, debian, engine, fetching, loading, unpacking
 from levelfield.images.layer import Layer
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, file_lock, images_root, temporary_folder
@@ -172,7 +172,7 @@ def _image(base: Base, tag: str, layers: Sequence[Layer]) -> loading.Image:
         engine.IDENTITY: base.identity,
         engine.SIZE: str(size_bytes),
     }
-    architecture = architectures.current().debian
+    architecture = catalogue.current_architecture().debian
     config = {"Cmd": ["/bin/sh"], "Labels": labels}
     return loading.image(tag, [layer.diff_id for layer in layers], architecture=architecture, config=config)
 
@@ -191,7 +191,7 @@ def make(lock: BaseLock, name: str, tar: Path, *, progress: Progress = silent) -
 def _pull(client: docker.DockerClient, base: Base, progress: Progress) -> None:
     progress(f"pulling {base.reference}")
     try:
-        client.images.pull(base.reference, platform=architectures.current().platform)
+        client.images.pull(base.reference, platform=catalogue.current_architecture().platform)
     except (APIError, ImageNotFound) as error:
         raise LevelfieldError(
             f"The base {base.reference} cannot be pulled: {error.explanation or error}",

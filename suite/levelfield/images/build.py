@@ -13,7 +13,7 @@ import docker
 import msgspec
 from docker.models.images import Image as EngineImage
 
-from levelfield.compatibility import gate, libraries, table
+from levelfield.compatibility import gate, libraries
 from levelfield.compatibility.gate import Choice, Nvidia
 from levelfield.images import base, catalogue, debian, engine, environments, layer, loading, wheels, worker_code
 from levelfield.images.layer import EPOCH
@@ -127,13 +127,11 @@ def choose(
 ) -> Choice:
     """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
 
-    Nothing is fetched: locks and drivers name their versions.
-
     `image_name`, `version`: an image of the catalogue, and a version of its framework; None for the current locks.
     `gpu`: index of the one GPU to use; None: the variant should suit all of them. Returns its variant is None, with the
     reason, where none runs here. Raises LevelfieldError: there is no such image, or no such variant of it.
     """
-    rows = table.read()
+    rows = gate.read()
     choice = gate.choose(rows, nvidia, cuda_variants(image_name, version), requested=requested, gpu=gpu)
     if choice.variant is None:
         return choice

@@ -2,30 +2,79 @@
 
 import contextlib
 import hashlib
+import os
+import platform
 import re
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from packaging.requirements import Requirement
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures
-from levelfield.images.architectures import X86_64, Architecture
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, images_root
 from levelfield.plugins import Plugin
 from levelfield.record.references import split_python, suffix, with_python
+
+ARCHITECTURE_VARIABLE = "LEVELFIELD_ARCHITECTURE"
+"""Environment variable: the kind that images are made for, where it is not this machine's."""
+
+
+class Architecture(msgspec.Struct, frozen=True):
+    """One kind of processor, by its names."""
+
+    name: str
+    """As the kernel, Python and wheels call it."""
+    debian: str
+    """As Debian and container engines call it."""
+    folder: str
+    """Of its locks, below that of the images' recipes; empty: beside the recipes."""
+    old_tags: tuple[str, ...]
+    """Tags of wheels from before they named a version of glibc."""
+
+    @property
+    def platform(self) -> str:
+        """Name of the platform for a container engine."""
+        return f"linux/{self.debian}"
+
+
+X86_64 = Architecture("x86_64", "amd64", "", ("manylinux2014", "manylinux2010", "manylinux1"))
+AARCH64 = Architecture("aarch64", "arm64", "aarch64", ("manylinux2014",))
+ARCHITECTURES = {each.name: each for each in (X86_64, AARCH64)}
+
+
+def architecture_named(name: str) -> Architecture:
+    """Return the architecture of a name, Debian's included.
+
+    Raises LevelfieldError: nothing is made for it.
+    """
+    for each in ARCHITECTURES.values():
+        if name.lower() in {each.name, each.debian}:
+            return each
+    raise LevelfieldError(f"There are no locks for {name}.", fix=f"There are some for {' and '.join(ARCHITECTURES)}.")
+
+
+def current_architecture() -> Architecture:
+    """Return what images are made for: what the environment variable names, else this machine's own kind.
+
+    On a machine that nothing is made for it is x86-64, so that locks can be looked at.
+
+    Raises LevelfieldError: the environment variable names an unknown one.
+    """
+    if chosen := os.environ.get(ARCHITECTURE_VARIABLE):
+        return architecture_named(chosen)
+    machine = platform.machine().lower()
+    return next((each for each in ARCHITECTURES.values() if machine in {each.name, each.debian}), X86_64)
+
 
 PYTHON = "3.11"
 """Minor version of Python that locks are resolved for where nothing else is named: the one in Debian bookworm."""
 
 PYTHONS = {PYTHON: "bookworm", "3.13": "trixie"}
 """Every minor version of Python that a lock can be for, with the Debian release whose Python it is."""
-
-BASES = ("slim", "toolchain")
-"""What an image can stand on."""
 
 _CATALOGUE = "catalogue.toml"
 
@@ -49,8 +98,8 @@ class Image(msgspec.Struct, frozen=True):
     """One image of the catalogue."""
 
     name: str
-    base: str
-    """`slim` or `toolchain`, of the Debian release whose Python its lock is for."""
+    base: Literal["slim", "toolchain"]
+    """What it stands on, of the Debian release whose Python its lock is for."""
     pythons: dict[str, str] = msgspec.field(default_factory=dict, name="python")
     """Minor version of Python that locks are for where they name none, by variant; `PYTHON` where it is not here."""
     framework: str = ""
@@ -63,7 +112,7 @@ class Image(msgspec.Struct, frozen=True):
     @property
     def locks(self) -> Path:
         """Folder of its locks for the architecture that images are made for."""
-        return self.folder.parent / architectures.current().folder / self.name
+        return self.folder.parent / current_architecture().folder / self.name
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -126,7 +175,7 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
     folder = plugin.folder() / "images"
     try:
         row = tomllib.loads((folder / _CATALOGUE).read_text(encoding="utf-8"))[name]
-        made = msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
+        return msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
     except (
         OSError,
         UnicodeDecodeError,
@@ -138,14 +187,8 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
         raise LevelfieldError(
             f"The plug-in {plugin.label} has no image {name}: images/{_CATALOGUE} of its package does not describe it "
             f"({type(error).__name__}: {error}).",
-            fix=f"It needs a table [{name}] with a base, {' or '.join(BASES)}.",
+            fix=f"It needs a table [{name}] with a base, slim or toolchain.",
         ) from error
-    if made.base not in BASES:
-        raise LevelfieldError(
-            f"The image {name} of the plug-in {plugin.label} stands on {made.base!r}, and there is no such base.",
-            fix=f"The bases are {' and '.join(BASES)}.",
-        )
-    return made
 
 
 def image(name: str) -> Image:
@@ -186,12 +229,7 @@ def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return the versions of its framework that `image_name` has locks for, that of the current lock among them.
-
-    Locks for another Python are not among them: `pythons` returns those.
-
-    Raises LevelfieldError: there is no such image.
-    """
+    """Return the versions of its framework that an image has locks for; `pythons` has those for another Python."""
     named = [
         version
         for each, version in lock_names(image_name)
@@ -202,10 +240,7 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
 
 
 def pythons(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return how the locks for another Python are written behind a name: `+python=3.13`, `@0.9.2+python=3.13`.
-
-    Raises LevelfieldError: there is no such image.
-    """
+    """Return how the locks for another Python are written behind a name: `+python=3.13`, `@0.9.2+python=3.13`."""
     return tuple(
         suffix(each, version)
         for each, version in lock_names(image_name)
@@ -256,7 +291,7 @@ def unlocked(image_name: str) -> tuple[str, ...]:
     CUDA variants are for x86-64 alone.
     """
     possible = set(_sources(image_name))
-    if architectures.current() != X86_64:
+    if current_architecture() != X86_64:
         possible &= {"cpu"}
     return tuple(sorted(possible - {variant for variant, _ in lock_names(image_name)}))
 
@@ -264,11 +299,8 @@ def unlocked(image_name: str) -> tuple[str, ...]:
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
     """Return the requirement of the framework that an image has versions of (`onnxruntime==1.31.1`).
 
-    It is the only requirement of an image's own, or the one that the catalogue names; NVIDIA's libraries, which come
-    with a CUDA variant, do not count.
-
-    Returns a line of the variant's requirements; None where it has none or several: such an image has no versions.
-    Raises LevelfieldError: there is no such variant of the image.
+    It is the only requirement of an image's own, or the one that the catalogue names; None where there are several:
+    such an image has no versions. Raises LevelfieldError: there is no such variant of the image.
     """
     own, named = _own(image_name, variant), image(image_name).framework
     chosen = [line for line in own if not named or Requirement(line).name == named]
@@ -299,21 +331,13 @@ def lines_of(path: Path) -> tuple[str, ...]:
 
 
 def framework(image_name: str, variant: str = "cpu") -> str | None:
-    """Return the name of the distribution that an image has versions of.
-
-    Returns none where the image has no versions (see `requirement`). Raises LevelfieldError: there is no such variant
-    of the image.
-    """
+    """Return the name of the distribution that an image has versions of; None where it has none (`requirement`)."""
     required = requirement(image_name, variant)
     return Requirement(required).name if required else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
-    """Return the version of its framework that the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`).
-
-    Returns none where the variant has no plain lock, or the image no versions. Raises LevelfieldError: there is no such
-    image.
-    """
+    """Return the version of its framework that the plain lock holds, without a local part; None: there is none."""
     if (variant, None) not in lock_names(image_name) or (name := framework(image_name, variant)) is None:
         return None
     found = read(_lock_path(image_name, variant)).versions.get(name)
@@ -335,7 +359,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     if (variant, version) in known:
         return read(_lock_path(image_name, variant, version))
     if not known:
-        where = f" for {wanted}" if (wanted := architectures.current().name) != X86_64.name else ""
+        where = f" for {wanted}" if (wanted := current_architecture().name) != X86_64.name else ""
         raise LevelfieldError(
             f"The image {image_name} has no lock{where}.", fix=f"`levelfield images lock {image_name}` makes one."
         )
@@ -355,7 +379,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
 
 def mixed_folder(image_name: str) -> Path:
     """Return the folder of locks that take some distributions from one lock and some from another."""
-    return cache_folder("locks") / architectures.current().folder / image_name
+    return cache_folder("locks") / current_architecture().folder / image_name
 
 
 def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
@@ -404,7 +428,7 @@ def read(path: Path) -> Lock:
     heading = _HEADING.search(text)
     python = heading["python"] if heading else PYTHON
     _check_python(python)
-    architecture = architectures.named(heading["architecture"]) if heading else X86_64
+    architecture = architecture_named(heading["architecture"]) if heading else X86_64
     return Lock(
         image=path.parent.name,
         variant=variant,
@@ -423,7 +447,7 @@ def write(path: Path, pins: tuple[Pin, ...], python: str = PYTHON) -> None:
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
     ]
-    machine = architectures.current().name
+    machine = current_architecture().name
     heading = (
         f"# Written by `nox -s lock` for Python {python} on Linux {machine}: each wheel, its size and its hash.\n\n"
     )
@@ -435,10 +459,7 @@ def _sizes(pin: Pin) -> str:
 
 
 def stem(variant: str, version: str | None) -> str:
-    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`.
-
-    `version`: name of the lock (see `lock`); None for the plain (current) one.
-    """
+    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`."""
     return f"{variant}@{version}" if version else variant
 
 

@@ -18,10 +18,9 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, layer, loading
+from levelfield.images import catalogue, layer, loading
 from levelfield.machine import engine as machine_engine
-from levelfield.machine import owner
-from levelfield.machine.engine import ENGINE_ERRORS, short
+from levelfield.machine.engine import ENGINE_ERRORS, is_dead, mark_of, short
 from levelfield.paths import cache_folder, folders_to_clean
 
 IDENTITY = "levelfield.identity"
@@ -29,7 +28,7 @@ IDENTITY = "levelfield.identity"
 SIZE = "levelfield.size_bytes"
 """Label with the size of the files in an image's layers; engines count in ways of their own."""
 BUILD = "levelfield.build"
-"""Label of a build's container: the process that builds (`machine.owner`), a slash, and which build it is."""
+"""Label of a build's container: the process that builds (`machine.engine.mark_of`), a slash, and which build it is."""
 BUILD_TIMEOUT_S = 1800
 _CHUNK_BYTES = 1024 * 1024
 _REMOVAL = "levelfield-removal"
@@ -77,18 +76,18 @@ def check_machine(client: docker.DockerClient) -> None:
 
     A kind that the environment variable names is left to the engine, which may run it by emulation.
     """
-    wanted, machine = architectures.current(), _machine(client)
-    if machine not in {wanted.name, wanted.debian} and not os.environ.get(architectures.VARIABLE):
+    wanted, machine = catalogue.current_architecture(), _machine(client)
+    if machine not in {wanted.name, wanted.debian} and not os.environ.get(catalogue.ARCHITECTURE_VARIABLE):
         raise LevelfieldError(
             f"The images are for {wanted.name}, and the container engine runs on {machine}.",
-            fix=f"Use an engine on such a machine (DOCKER_HOST), or name its kind in {architectures.VARIABLE}; or "
-            "`--launcher host` with frameworks of your own.",
+            fix="Use an engine on such a machine (DOCKER_HOST), or name its kind in "
+            f"{catalogue.ARCHITECTURE_VARIABLE}; or `--launcher host` with frameworks of your own.",
         )
 
 
 def emulates(client: docker.DockerClient) -> str:
     """Return the processor that the engine emulates for images, and its own: `aarch64 on x86_64`; empty: none."""
-    wanted, machine = architectures.current(), _machine(client)
+    wanted, machine = catalogue.current_architecture(), _machine(client)
     return "" if machine in {wanted.name, wanted.debian} else f"{wanted.name} on {machine}"
 
 
@@ -118,7 +117,7 @@ def container_of(
 
     Raises LevelfieldError: the command failed; the sentence ends with its last output.
     """
-    mark = f"{owner.mark_of(os.getpid())}/{secrets.token_hex(8)}"
+    mark = f"{mark_of(os.getpid())}/{secrets.token_hex(8)}"
     container = client.containers.create(
         image,
         command,
@@ -159,7 +158,7 @@ def sweep(client: docker.DockerClient) -> None:
     with contextlib.suppress(APIError):  # they are only disk space, and the next build or `clean` takes them
         # By name: the containers of workers inherit their image's labels.
         for found in client.api.containers(all=True, filters={"name": _INSTALLER}):
-            if owner.is_dead(found["Labels"].get(BUILD, "").rpartition("/")[0]):
+            if is_dead(found["Labels"].get(BUILD, "").rpartition("/")[0]):
                 _remove_container(client, found["Id"])
 
 
@@ -203,48 +202,27 @@ def no_engine(error: Exception) -> LevelfieldError:
 LABEL = "levelfield.image"
 
 
-def clean() -> int:
+def clean() -> None:
     """Remove our images, virtual environments, wheels, Debian packages and artifacts; reports stay.
 
     Images are found by their label; other images are not touched, nor an image in use by a container.
 
     Raises LevelfieldError: a file in the cache cannot be removed.
     """
-    return _clean_engine() + clean_cache()
+    with contextlib.suppress(LevelfieldError), connect() as client:  # no engine: nothing of ours is in one
+        remove_images(client)
+    clean_cache()
 
 
-def disk_usage(folder: Path) -> int:
-    """Return the bytes that a folder's files take on disk (hard links once)."""
-    seen: dict[tuple[int, int], int] = {}
-    for parent, _, files in os.walk(folder):
-        for file in files:
-            status = (Path(parent) / file).lstat()
-            seen[status.st_dev, status.st_ino] = status.st_blocks * 512
-    return sum(seen.values())
-
-
-def clean_cache() -> int:
-    """Empty the cache; return the bytes freed."""
-    freed = 0
+def clean_cache() -> None:
+    """Empty the cache."""
     try:
         for folder in folders_to_clean()[0]:
-            freed += disk_usage(folder)
             shutil.rmtree(folder)
     except OSError as error:
         raise LevelfieldError(
             f"{error.filename} cannot be removed: {error.strerror}.", fix="Remove it by hand, or as its owner."
         ) from error
-    return freed
-
-
-def _clean_engine() -> int:
-    try:
-        with connect() as client:
-            before = _layers_bytes(client)
-            remove_images(client)
-            return max(0, before - _layers_bytes(client))
-    except LevelfieldError:
-        return 0  # no engine: nothing of ours is in one
 
 
 def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
@@ -263,7 +241,3 @@ def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
                     continue  # in use, or another image is based on it
         if not removed:
             return
-
-
-def _layers_bytes(client: docker.DockerClient) -> int:
-    return int(client.df().get("LayersSize") or 0)

@@ -12,14 +12,12 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from levelfield.compatibility import libraries
-from levelfield.compatibility.table import is_version, minor
+from levelfield.compatibility.gate import is_version, minor
 from levelfield.errors import LevelfieldError
 from levelfield.images import (
-    architectures,
     base,
     catalogue,
     debian,
-    debian_resolving,
     registries,
     version_locks,
     wheels,
@@ -103,20 +101,17 @@ def relock(names: Iterable[str] = (), *, places: Places = registries.NOWHERE_ELS
         for variant, version in _all_locks(requested.name) if plain else (named,):
             progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
             try:
-                written = lock_image(requested.name, variant, version, places)
+                lock_image(requested.name, variant, version, places)
             except LevelfieldError as error:
                 if chosen or (variant, version) in catalogue.lock_names(requested.name):
                     raise
                 # Never locked here: its index may be private. Asked for by name, it fails with the whole error.
                 progress(f"{requested.name} {variant} stays without a lock. {error.fix}")
                 continue
-            if version is not None:
-                for line in _changes(written):
-                    progress(line)
     if not chosen:
         for release in dict.fromkeys(debian.BASES.values()):
             progress(f"resolving the bases of Debian {release}")
-            debian_resolving.lock_bases(release)
+            debian.lock_bases(release)
         if (images_root().parent / "pyproject.toml").is_file():
             progress("resolving the tool's own environment")
             lock_tool()
@@ -219,17 +214,6 @@ def _arguments(
     return arguments
 
 
-def _changes(written: catalogue.Lock) -> list[str]:
-    """Return one line for each distribution that a named lock could not keep at the current lock's version."""
-    framework = catalogue.framework(written.image, written.variant)
-    if framework is None or (written.variant, None) not in catalogue.lock_names(written.image):
-        return []
-    current = catalogue.lock(written.image, written.variant)
-    changes = version_locks.version_changes(current, written, framework=framework)
-    same = "everything" if current.versions == written.versions else f"everything but {framework}"
-    return [f"{written.label}: {change}" for change in changes or [f"{same} is as in the current lock"]]
-
-
 def lock_tool() -> None:
     """Resolve the tool's own environments: what it needs to run, to be developed, to build its docs, and nox alone."""
     folder = images_root() / "tool"
@@ -277,7 +261,7 @@ def _pin(package: dict[str, Any], python: str) -> Pin:
         address = wheel.get("name") or wheel.get("url") or wheel["path"]
         found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
     if not found:
-        machine = architectures.current().name
+        machine = catalogue.current_architecture().name
         raise LevelfieldError(
             f"{package['name']} {package['version']} has no wheel for Python {python} on Linux {machine}.",
             fix="Ask for a version that has one.",

@@ -1,28 +1,24 @@
 """The file that `levelfield images push` writes: where each image is in a registry, by digest, and what it has to be.
 
-It is read as a stranger's: bounded, and decoded against these types.
-
-Take published images instead of building them: pulled by digest, and compared with what this checkout asks for.
-
-What an image holds is its publisher's word: its labels say which recipe it was made from, and the file says which
-layers it has. Images rebuild to the same layers, so that another build, or the record of a run, shows whether they are
-right.
+It is read as a stranger's. What an image holds is its publisher's word: its labels say which recipe it was made from,
+and the file says which layers it has. Images rebuild to the same layers, so that another build, or the record of a run,
+shows whether they are right.
 """
 
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import docker
 import msgspec
-from docker.errors import APIError
+from docker.errors import APIError, DockerException
 from docker.models.images import Image
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
-from levelfield.images import base, engine, registries
+from levelfield.images import base, engine
 from levelfield.images.build import Recipe, recipe
 from levelfield.images.catalogue import Lock, split_stem, stem
 from levelfield.images.sbom import restricted
@@ -134,11 +130,6 @@ def push(
     if not may_redistribute:
         _check_licences([target.lock for target in targets.values()])
     with engine.connect() as client:
-        if kinds := engine.emulates(client):
-            raise LevelfieldError(
-                f"Images are pushed from a machine of their own kind, and this is an emulation ({kinds}).",
-                fix="Build and push them there; locks and recipes are the same.",
-            )
         built = {each: _built(client, each, target) for each, target in targets.items()}
         return tuple(_push(client, each, targets[each], image, registry, progress) for each, image in built.items())
 
@@ -183,9 +174,9 @@ def _push(
     repository, tag = f"{registry}/{target.lock.image}", target.tag.rpartition(":")[2]
     progress(f"pushing {name} to {repository}")
     digest = ""
-    with _tagged(client, image, repository, tag), registries.asking(registry):
+    with _tagged(client, image, repository, tag), _asking(registry):
         for event in client.api.push(repository, tag, stream=True, decode=True):
-            registries.check(event, registry)
+            _check_event(event, registry)
             ended = _ENDED.match(str(event.get("status", "")))
             digest = (event.get("aux") or {}).get("Digest") or (ended[1] if ended else digest)
     if not digest:
@@ -252,15 +243,10 @@ def _of_this_checkout(file: ImagesFile, wanted: Reference, base_source: base.Sou
         )
     if entry.identity == target.identity:
         return target, entry
-    for other in ("debian", "registry"):
-        if recipe(wanted.name, wanted.variant, wanted.version, other).identity == entry.identity:
-            raise LevelfieldError(
-                f"The file's image {wanted} stands on another base.", fix=f"Add --base {other}, here and to the run."
-            )
     raise LevelfieldError(
         f"The file's image {wanted} is of another recipe ({entry.identity[:12]}) than this checkout's "
         f"({target.identity[:12]}): base, lock, recipe or worker code differ.",
-        fix="Use the Levelfield that it was pushed with, or build it here without --from.",
+        fix="Use the Levelfield and the --base that it was pushed with, or build it here without --from.",
     )
 
 
@@ -276,9 +262,9 @@ def _ensure(client: docker.DockerClient, target: Recipe, entry: Published, progr
         return
     repository, _, digest = entry.reference.partition("@")
     progress(f"pulling {entry.reference}")
-    with registries.asking(repository):
+    with _asking(repository):
         for event in client.api.pull(repository, digest, stream=True, decode=True):
-            registries.check(event, repository)
+            _check_event(event, repository)
         image = client.images.get(entry.reference)
     try:
         _check(image, target, entry)
@@ -304,3 +290,30 @@ def _check(image: Image, target: Recipe, entry: Published) -> None:
             f"{', '.join(differing)} differ.",
             fix="Do not use this file: build the image here, or ask its publisher.",
         )
+
+
+def _check_event(event: dict[str, Any], registry: str) -> None:
+    """Raise a LevelfieldError where the engine reports that the registry refused something."""
+    if event.get("error"):
+        raise _refused(registry, str(event["error"]))
+
+
+@contextlib.contextmanager
+def _asking(registry: str) -> Iterator[None]:
+    """Turn errors of the engine into sentences on the registry.
+
+    Raises LevelfieldError: in place of an error of the engine.
+    """
+    try:
+        yield
+    except DockerException as error:
+        raise _refused(registry, str(getattr(error, "explanation", None) or error)) from error
+
+
+def _refused(registry: str, reason: str) -> LevelfieldError:
+    """Return the error for a registry that cannot be used."""
+    return LevelfieldError(
+        f"The registry {registry} cannot be used: {clause(reason, 300)}.",
+        fix="Check the address, and that the container engine reaches it and trusts its certificate; where it asks who "
+        f"you are, run `docker login {registry.partition('/')[0]}`.",
+    )

@@ -5,10 +5,8 @@ References
 CycloneDX 1.6 (ECMA-424), https://cyclonedx.org/specification/overview/
 Package URLs, https://github.com/package-url/purl-spec (types `pypi` and `deb`).
 
-Distributions that may not be passed on at will: whose licence lets an image that holds them be used, not published.
-
-Licences are read from what the distributions say of themselves (`License-Expression` of their metadata, and the text
-beside it); not every wheel says it in a way that a program can read, hence this list of names.
+And which distributions may not be passed on at will, by a list of names: not every wheel says its licence in a way
+that a program can read.
 
 References
 ----------
@@ -217,11 +215,5 @@ _RESTRICTED = re.compile(
 
 
 def restricted(distributions: Iterable[str]) -> tuple[str, ...]:
-    """Return those distributions whose licence restricts who may pass them on.
-
-    Examples
-    --------
-    >>> restricted(["torch", "nvidia-cublas", "nvidia-ml-py", "tensorrt-cu13-libs"])
-    ('nvidia-cublas', 'tensorrt-cu13-libs')
-    """
+    """Return those distributions whose licence restricts who may pass them on."""
     return tuple(sorted(name for name in distributions if _RESTRICTED.fullmatch(name)))

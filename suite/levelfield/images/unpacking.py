@@ -10,9 +10,11 @@ import hashlib
 import io
 import lzma
 import os
+import posixpath
 import re
 import tarfile
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,8 +23,8 @@ from typing import IO, BinaryIO, cast
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import configured
-from levelfield.images.layer import Entry, Layer, Spool, Tree
+from levelfield.images import layer
+from levelfield.images.layer import Layer
 from levelfield.paths import cache_folder
 
 RULES = 1
@@ -42,6 +44,100 @@ _RIGHTS = 0o1777
 workers may gain no rights."""
 _FIX = "Report it with the lock of the base, or use a ready base: `--base registry`."
 _INFO = "var/lib/dpkg/info"
+
+
+_CHUNK_BYTES = 1 << 20
+
+
+class Spool:
+    """Contents of files, one after another in a file; several threads may add to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self._end = 0
+        self._lock = threading.Lock()
+
+    def put(self, content: IO[bytes], size_bytes: int) -> int:
+        """Add as many bytes of a stream, and return where they begin."""
+        with self._lock:
+            start, self._end = self._end, self._end + size_bytes
+        at = start
+        while at < start + size_bytes:
+            chunk = content.read(min(_CHUNK_BYTES, start + size_bytes - at))
+            if not chunk:
+                raise ValueError("a package ends within one of its files")
+            at += os.pwrite(self.file.fileno(), chunk, at)
+        return start
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A file, link or folder."""
+
+    header: tarfile.TarInfo
+    start: int = 0
+    """Of a plain file: where its content begins in the spool."""
+
+
+class Tree:
+    """A file system that is being put together. Paths are relative to its root: `usr/bin/python3`."""
+
+    def __init__(self, spool: Spool, newest_s: int) -> None:
+        self._spool = spool
+        self._newest_s = newest_s
+        self.entries: dict[str, Entry] = {}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.entries
+
+    def below(self, folder: str) -> list[str]:
+        """Return the paths of all that is in a folder, sorted."""
+        return sorted(path for path in self.entries if path.startswith(f"{folder}/"))
+
+    def read(self, path: str) -> bytes:
+        """Return a plain file's content."""
+        entry = self.entries[path]
+        return os.pread(self._spool.file.fileno(), entry.header.size, entry.start)
+
+    def file(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        header = self._header(path, tarfile.REGTYPE, mode)
+        header.size = len(content)
+        self.entries[path] = Entry(header, self._spool.put(io.BytesIO(content), len(content)))
+
+    def link(self, path: str, target: str) -> None:
+        header = self._header(path, tarfile.SYMTYPE, 0o777)
+        header.linkname = target
+        self.entries[path] = Entry(header)
+
+    def folder(self, path: str, mode: int = 0o755) -> None:
+        self.entries[path] = Entry(self._header(path, tarfile.DIRTYPE, mode))
+
+    def write(self, target: BinaryIO) -> Layer:
+        """Write everything as one layer: sorted by path, folders that nobody named added, hard links at the end."""
+        for parent in {parent for path in self.entries for parent in _parents(path)}:
+            if parent not in self.entries:
+                self.folder(parent)
+            if not self.entries[parent].header.isdir():
+                raise LevelfieldError(
+                    f"A package of the base holds files below {parent}, which is no folder.",
+                    fix="Report it with the lock.",
+                )
+        return layer.write(self._sorted(), target, self._newest_s)
+
+    def _sorted(self) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
+        for path in sorted(self.entries, key=lambda path: (self.entries[path].header.islnk(), path)):
+            entry = self.entries[path]
+            self._spool.file.seek(entry.start)
+            yield entry.header, self._spool.file
+
+    def _header(self, path: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+        header = tarfile.TarInfo(path)
+        header.type, header.mode, header.mtime = kind, mode, self._newest_s
+        return header
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
 
 
 class _Unpacked(msgspec.Struct):
@@ -69,7 +165,7 @@ def unpack(packages: Iterable[Path], newest_s: int, target: BinaryIO) -> Layer:
                 _place(tree, path, entry)
         _merge_folders(tree)
         _note(tree, unpacked)
-        configured.configure(tree)
+        configure(tree)
         return tree.write(target)
 
 
@@ -168,3 +264,110 @@ def _conffiles(tree: Tree, listing: str) -> str:
         if (inside := _merged(path.strip("/"))) in tree:
             lines += f" {path} {hashlib.md5(tree.read(inside), usedforsecurity=False).hexdigest()}\n"
     return lines
+
+
+# ---- what the scripts of packages do when they are installed, done without running them -----------------------------
+#
+# This is all that a program in a container can notice of it. Not made, against what dpkg leaves, are the databases of
+# debconf, alternatives and PAM's profiles; logs, locks and backups of dpkg and apt; links that start services; shadow
+# passwords, since nobody logs in; and the hashed names of certificates, since OpenSSL reads the bundle. The cache of
+# the dynamic linker and Python's bytecode need programs of the base: they are made in a container.
+
+_COPIES = {
+    # base-files
+    "etc/motd": "usr/share/base-files/motd",
+    "etc/profile": "usr/share/base-files/profile",
+    "root/.bashrc": "usr/share/base-files/dot.bashrc",
+    "root/.profile": "usr/share/base-files/dot.profile",
+    # base-passwd
+    "etc/group": "usr/share/base-passwd/group.master",
+    "etc/passwd": "usr/share/base-passwd/passwd.master",
+    # libc-bin
+    "etc/nsswitch.conf": "usr/share/libc-bin/nsswitch.conf",
+    # readline-common
+    "etc/inputrc": "usr/share/readline/inputrc",
+}
+"""Files that are copied where there is none, and what of; where that is not there either, the package is not."""
+
+_ALTERNATIVES = {
+    # cpp, g++ and gcc
+    "usr/bin/c++": "usr/bin/g++",
+    "usr/bin/c89": "usr/bin/c89-gcc",
+    "usr/bin/c99": "usr/bin/c99-gcc",
+    "usr/bin/cc": "usr/bin/gcc",
+    "usr/lib/cpp": "usr/bin/cpp",
+    # debianutils
+    "usr/bin/which": "usr/bin/which.debianutils",
+    # mawk
+    "usr/bin/awk": "usr/bin/mawk",
+    "usr/bin/nawk": "usr/bin/mawk",
+    # tar
+    "usr/sbin/rmt": "usr/sbin/rmt-tar",
+    # util-linux
+    "usr/bin/pager": "usr/bin/more",
+}
+"""Links, by way of `/etc/alternatives`, to the only program of their kind."""
+
+_LINKS = {
+    # base-files
+    "etc/dpkg/origins/default": ("debian", "etc/dpkg/origins/debian"),
+    "usr/local/man": ("share/man", "usr/share/base-files/profile"),
+    "var/lock": ("/run/lock", "usr/share/base-files/profile"),
+    "var/run": ("/run", "usr/share/base-files/profile"),
+    "var/spool/mail": ("../mail", "usr/share/base-files/profile"),
+    # tzdata
+    "etc/localtime": ("/usr/share/zoneinfo/Etc/UTC", "usr/share/zoneinfo/Etc/UTC"),
+}
+"""Links, also in place of folders; where they lead, and the file that must be there."""
+
+_FOLDERS = (
+    # base-files
+    *("etc/opt", "media", "mnt", "opt", "srv", "var/mail", "var/opt"),
+    *(f"usr/local/{name}" for name in ("bin", "etc", "games", "include", "lib", "sbin", "share/man", "src")),
+    # dpkg
+    *("var/lib/dpkg/triggers", "var/lib/dpkg/updates"),
+)
+_FOR_ALL = ("run/lock", "tmp", "var/tmp")
+"""Folders of base-files in which everybody may write, and delete what is theirs."""
+
+_CERTIFICATES = "usr/share/ca-certificates/mozilla"
+
+
+def configure(tree: Tree) -> None:
+    """Add to the files of packages what their scripts would have added."""
+    for path, origin in _COPIES.items():
+        if origin in tree and path not in tree:
+            tree.file(path, tree.read(origin))
+    for path, program in _ALTERNATIVES.items():
+        if program in tree and path not in tree:
+            middle = f"etc/alternatives/{path.rpartition('/')[2]}"
+            tree.link(path, f"/{middle}")
+            tree.link(middle, f"/{program}")
+    for path, (target, needed) in _LINKS.items():
+        if needed in tree:
+            tree.link(path, target)
+    for path in _FOLDERS:
+        if path not in tree:
+            tree.folder(path)
+    for path in _FOR_ALL:
+        tree.folder(path, 0o1777)
+    if "etc/localtime" in tree:
+        tree.file("etc/timezone", b"Etc/UTC\n")
+    _certificates(tree)
+    _dist_packages(tree)
+
+
+def _certificates(tree: Tree) -> None:
+    """ca-certificates: the bundle that `update-ca-certificates` makes."""
+    certificates = [tree.read(path) for path in tree.below(_CERTIFICATES) if path.endswith(".crt")]
+    if certificates:
+        bundle = b"".join(certificate.rstrip(b"\n") + b"\n" for certificate in certificates)
+        tree.file("etc/ssl/certs/ca-certificates.crt", bundle)
+
+
+def _dist_packages(tree: Tree) -> None:
+    """python3.x-minimal: the folder of packages that an administrator installs."""
+    for path in tree.below("usr/lib"):
+        name = path.removeprefix("usr/lib/")
+        if name.startswith("python3.") and "/" not in name:
+            tree.folder(f"usr/local/lib/{name}/dist-packages")

@@ -4,43 +4,25 @@ Of another version, everything else is held as the current lock has it. A mixed 
 lock and the rest from another, to find which one makes a difference.
 """
 
-import difflib
 import hashlib
-import re
 import subprocess
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, catalogue, programs, registries, wheels
+from levelfield.images import catalogue, programs, registries, wheels
 from levelfield.images.catalogue import Lock
 from levelfield.paths import temporary_folder
 from levelfield.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
 
-NEAREST = 3
-"""Versions that are suggested in place of one that does not exist."""
 MAX_LISTED = 3
 """Most distributions that the name of a mixed lock lists; of more it holds only the number."""
 
 
 def target(python: str) -> tuple[str, ...]:
     """Return arguments of `uv pip compile`: which Python on which machine, and wheels only."""
-    machine = f"{architectures.current().name}-manylinux_2_{registries.GLIBC_MINOR}"
+    machine = f"{catalogue.current_architecture().name}-manylinux_2_{registries.GLIBC_MINOR}"
     return ("--python-version", python, "--python-platform", machine, "--only-binary", ":all:")
-
-
-def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
-    """Return a phrase for every distribution that two locks hold in different versions, by name."""
-    old, new = before.versions, after.versions
-    return [_version_change(name, old.get(name), new.get(name)) for name in _differing(old, new) if name != framework]
-
-
-def _version_change(name: str, before: str | None, after: str | None) -> str:
-    if before is None:
-        return f"needs {name} {after} as well"
-    if after is None:
-        return f"does not need {name}"
-    return f"{name} could not be held at {before}: it is {after}"
 
 
 def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -> str:
@@ -49,8 +31,7 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     What is not the framework stays as the current lock has it, unless the framework or the Python asks for something
     else.
 
-    Raises LevelfieldError: the image has no versions, or there is none of that name (the nearest are listed), or it
-    cannot be installed.
+    Raises LevelfieldError: the image has no versions, or there is none of that name, or it cannot be installed.
     """
     required, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
     of_framework, python = split_python(version)
@@ -104,7 +85,7 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
     return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
 
 
-def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
     command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
     return programs.run(
@@ -125,10 +106,8 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
 def _failure(image_name: str, name: str, version: str, problem: str, variant: str, local: str) -> LevelfieldError:
     of_framework = (split_python(version)[0] or "").removesuffix(CUDA_BUILD)
     python = catalogue.python_for(image_name, variant, version)
-    if (missing := no_release(name, of_framework, python)) is not None:
-        return missing
     if local:
-        machine = architectures.current().name
+        machine = catalogue.current_architecture().name
         return LevelfieldError(
             f"No CPU build of {name} {of_framework} ({name}=={of_framework}{local}) for Python {python} on Linux "
             f"{machine} was found: {_last(problem)}",
@@ -140,42 +119,7 @@ def _failure(image_name: str, name: str, version: str, problem: str, variant: st
     fix = "Choose another version."
     if variant != "cpu":
         fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
-    return LevelfieldError(f"{image_name} cannot be resolved with {name} {of_framework}: {problem}", fix=fix)
-
-
-def no_release(name: str, version: str, python: str) -> LevelfieldError | None:
-    """Return the error that a distribution has no such version, with the nearest; None where the index has it."""
-    available = _released(name, python)
-    if not available or version in available:
-        return None
-    return LevelfieldError(
-        f"There is no {name} {version} for Python {python} on Linux {architectures.current().name}.",
-        fix=f"Near it: {', '.join(nearest(version, available))}.",
-    )
-
-
-def _released(name: str, python: str) -> tuple[str, ...]:
-    """Return the versions of a distribution that the user's package index has; empty where it does not answer."""
-    command = [*registries.pip_command(), "index", "versions", name, "--disable-pip-version-check"]
-    command += registries.wheel_platform_arguments(python)
-    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    found = re.search(r"^Available versions: (.+)$", result.stdout, re.MULTILINE)
-    return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
-
-
-def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the versions nearest to one that does not exist: its neighbours in order, and those written alike.
-
-    Examples
-    --------
-    >>> nearest("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
-    ('1.29.0', '1.30.0', '1.31.0')
-    """
-    ordered = sorted(set(available), key=catalogue.version_key)
-    index = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
-    neighbours = ordered[max(0, index - NEAREST + 1) : index + NEAREST - 1]
-    alike = difflib.get_close_matches(version, ordered, n=NEAREST, cutoff=0.9)
-    return tuple(sorted({*neighbours, *alike}, key=catalogue.version_key))
+    return LevelfieldError(f"{image_name} cannot be resolved with {name} {of_framework}: {_last(problem)}", fix=fix)
 
 
 def changed(first: Lock, second: Lock) -> tuple[str, ...]:

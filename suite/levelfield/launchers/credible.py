@@ -67,7 +67,7 @@ class Amounts:
 
 
 def _amounts(reply: Reply) -> dict[str, int]:
-    """Return the amounts that a reply brings into the record; outputs and timelines stay outside."""
+    """Return the amounts that a reply brings into the record; outputs stay outside."""
     if isinstance(reply, Verified):
         reply = msgspec.structs.replace(reply, output=b"", outputs=())
     elif not isinstance(

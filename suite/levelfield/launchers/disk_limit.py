@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from levelfield import untrusted
-from levelfield.machine import owner
+from levelfield.machine.engine import is_dead, mark_of
 
 LIMIT_BYTES = 16 << 30
 """Most that one launch may add to its folders; the compile caches of all our models take less than 1 GiB."""
@@ -91,14 +91,14 @@ _MARK_BYTES = 4096
 def make() -> Path:
     """Return a new folder of this process, in the system's temporary folder."""
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    (folder / _OWNER).write_text(owner.mark_of(os.getpid()), encoding="ascii")
+    (folder / _OWNER).write_text(mark_of(os.getpid()), encoding="ascii")
     return folder
 
 
 def sweep() -> int:
     """Remove the folders of processes that were killed; return how many.
 
-    Only folders of this user are looked at whose owner can be shown to be dead (`machine.owner.is_dead`).
+    Only folders of this user are looked at whose owner can be shown to be dead (`machine.engine.is_dead`).
     """
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
@@ -108,7 +108,7 @@ def sweep() -> int:
             mark = untrusted.read_plain(folder / _OWNER, _MARK_BYTES).decode("ascii")
         except (OSError, UnicodeDecodeError):
             continue  # another run is making or removing it
-        if owner.is_dead(mark):
+        if is_dead(mark):
             shutil.rmtree(folder, ignore_errors=True)
             removed += 1
     return removed

@@ -31,17 +31,15 @@ from levelfield.launchers.container import (
     without_uuids,
 )
 from levelfield.launchers.disk_limit import DiskLimit
-from levelfield.launchers.environment import cuda_cache, worker_environment
-from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers.protocol import LaunchSpec, WorkerPaths, cuda_cache, worker_environment
 from levelfield.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.machine import owner
-from levelfield.machine.engine import ENGINE_ERRORS, refused
+from levelfield.machine.engine import ENGINE_ERRORS, is_dead, mark_of, refused
 from levelfield.record.schema import Image
 
 LABEL = "levelfield.supervisor"
 """Label of every worker's container and volume, and of no image (containers inherit those): its supervisor
-(`owner`)."""
+(`machine.engine.mark_of`)."""
 TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = untrusted.NOBODY
@@ -57,7 +55,7 @@ class DockerLauncher:
     def __init__(self, client: docker.DockerClient, *, base: Source = "debian") -> None:
         self._client = client
         self._base = base
-        self._owner = owner.mark_of(os.getpid())
+        self._owner = mark_of(os.getpid())
         self._volumes: Volumes | None = None
         """In place of folders that the engine does not see; None: it sees them, or was not asked yet."""
         self._asked = False
@@ -207,12 +205,12 @@ class DockerLauncher:
         removed = 0
         try:
             for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-                if owner.is_dead(container.labels.get(LABEL, "")):
+                if is_dead(container.labels.get(LABEL, "")):
                     with contextlib.suppress(docker.errors.APIError):
                         container.remove(force=True)
                         removed += 1
             for volume in self._client.volumes.list(filters={"label": LABEL}):
-                if owner.is_dead((volume.attrs["Labels"] or {}).get(LABEL, "")):
+                if is_dead((volume.attrs["Labels"] or {}).get(LABEL, "")):
                     with contextlib.suppress(docker.errors.APIError):
                         volume.remove()
         except ENGINE_ERRORS as error:
@@ -243,7 +241,7 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
 
 def sees(client: docker.DockerClient, image: str) -> bool:
     """Return whether workers in containers of an image use our files (`launchers.volumes.sees_our_files`)."""
-    return sees_our_files(client, image, _user(), {LABEL: owner.mark_of(os.getpid())})
+    return sees_our_files(client, image, _user(), {LABEL: mark_of(os.getpid())})
 
 
 def connect() -> docker.DockerClient:

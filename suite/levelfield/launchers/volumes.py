@@ -6,11 +6,11 @@ export.
 """
 
 import contextlib
-import io
 import os
 import secrets
 import shutil
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ from levelfield.images import loading
 from levelfield.images.engine import USER_PROXIES
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.machine.engine import ENGINE_ERRORS
-from levelfield.paths import temporary_folder
+from levelfield.paths import cache_folder, temporary_folder
 
 ARTIFACTS, CACHE, EXPORT = "/artifacts", "/cache", "/export"
 _VOLUME = ".volume"
@@ -137,23 +137,25 @@ class Volumes:
         if spec.export is None:
             return
         volume = next(each["Source"] for each in mounts if each["Target"] == EXPORT)
-        with self._holding(spec.image.tag, volume, EXPORT) as container:
+        with (
+            self._holding(spec.image.tag, volume, EXPORT) as container,
+            tempfile.TemporaryFile(dir=cache_folder("downloads")) as spool,
+        ):
             chunks, _ = self._client.api.get_archive(container, f"{EXPORT}/.", chunk_size=_CHUNK_BYTES)
-            left_bytes = spec.disk_bytes
-            with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as tar:
+            for chunk in chunks:
+                if spool.tell() + len(chunk) > spec.disk_bytes:
+                    raise LevelfieldError(
+                        f"{spec.name} wrote more than {spec.disk_bytes / 2**30:.1f} GiB.", fix="Nothing of it was used."
+                    )
+                spool.write(chunk)
+            spool.seek(0)
+            with tarfile.open(fileobj=spool, mode="r:") as tar:
                 for entry in tar:
                     name = entry.name.removeprefix("./")
                     content = tar.extractfile(entry) if entry.isreg() else None
-                    if content is None or Path(name).name != name:
-                        continue
-                    left_bytes -= entry.size
-                    if left_bytes < 0:
-                        raise LevelfieldError(
-                            f"{spec.name} wrote more than {spec.disk_bytes / 2**30:.1f} GiB.",
-                            fix="Nothing of it was used.",
-                        )
-                    with (spec.export / name).open("wb") as file:
-                        shutil.copyfileobj(content, file)
+                    if content is not None and Path(name).name == name:
+                        with (spec.export / name).open("wb") as file:
+                            shutil.copyfileobj(content, file)
         self._remove(volume)
 
     @contextlib.contextmanager
@@ -190,22 +192,3 @@ class Volumes:
             (folder / _VOLUME).unlink(missing_ok=True)  # it may be kept, and what it stood for is gone
         for name in list(self._made):
             self._remove(name)
-
-
-class _Chunks(io.RawIOBase):
-    """What an iterator yields, as a file."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks, self._left = chunks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        parts, wanted = [self._left], size - len(self._left)
-        while wanted > 0 and (chunk := next(self._chunks, b"")):
-            parts.append(chunk)
-            wanted -= len(chunk)
-        whole = b"".join(parts)
-        self._left = whole[size:]
-        return whole[:size]

@@ -8,22 +8,27 @@ those reported since the window before.
 
 References
 ----------
-NVIDIA, NVML API: nvmlDeviceGetPowerUsage, nvmlDeviceGetUtilizationRates, nvmlDeviceGetViolationStatus.
+NVIDIA, NVML API: nvmlDeviceGetPowerUsage, nvmlDeviceGetUtilizationRates, nvmlDeviceGetViolationStatus;
+"Event Handling Methods".
+NVIDIA, XID Errors (GPU deployment and management documentation). Not verified: no GPU has failed during a test yet.
 Z. Yang, K. Adamek, W. Armour (2024). Part-time Power Measurements: nvidia-smi's Lack of Attention. arXiv:2312.02741
 (the sensors of A100 and H100 look for a quarter of the time only).
 """
 
+import contextlib
 import time
 from collections.abc import Collection, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import msgspec
 
 from levelfield.machine.counters import Value, growth
 from levelfield.machine.gpu import Problem, close, opened
 from levelfield.machine.reading import if_known
-from levelfield.machine.xid import Codes, Watch
 from levelfield.record.schema import Absent, DeviceUse
+
+Codes: TypeAlias = tuple[int, ...] | Absent
+"""XID errors in the order in which they came; empty: there was none."""
 
 REASONS = {
     "SwPowerCap": "power limit",
@@ -48,6 +53,8 @@ POLICIES = {
 already, and the reasons of that moment may say no more than this."""
 _RELOADED = "the counter went backwards: the driver was loaded again"
 _NOT_LISTED = "NVML does not list the worker's process: it may count in another namespace of process ids"
+MAX_ERRORS = 64
+"""XID errors that are taken at once: a GPU that falls over may report thousands."""
 HELD_DOWN = 0.01
 """Least share of a window for which a policy held the clocks down before it is reported."""
 
@@ -150,8 +157,7 @@ class Device:
 
     def _throttled(self, before: Reading, after: Reading) -> tuple[str, ...] | Absent:
         """Return what held the clocks down during the window, and what does now."""
-        # Drivers before 535 know it by its old name.
-        mask = self._ask_first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+        mask = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
         if isinstance(mask, Absent) and not after.held_down_ns:
             return mask
         least_ns = HELD_DOWN * (after.taken_ns - before.taken_ns)
@@ -177,12 +183,7 @@ class Device:
 
     def _processes(self) -> Any:  # noqa: ANN401  (a list of NVML's structures, or why there is none)
         # By name and version: without one, NVML's bindings refuse a driver of another age than theirs.
-        return self._ask_first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
-
-    def _ask_first(self, name: str, older: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
-        """Call a function of NVML's; where it does not answer, the one that older drivers have."""
-        answer = self._ask(name)
-        return self._ask(older) if isinstance(answer, Absent) else answer
+        return self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
 
     def _ask(self, question: str, *constants: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
         """Call a function of NVML's with this GPU and the library's constants of these names."""
@@ -192,11 +193,52 @@ class Device:
             return getattr(self._nvml, question)(self._handle, *(getattr(self._nvml, name) for name in constants))
         except self._nvml.NVMLError as error:
             return Absent(f"NVML: {error}")
-        except AttributeError:  # bindings of before a driver of 535, which an interpreter may have
+        except AttributeError:
             return Absent("the installed nvidia-ml-py is too old to ask: pip install --upgrade nvidia-ml-py")
 
 
 def _bit(nvml: Any, reason: str) -> int:  # noqa: ANN401  (a module without types)
-    """Return NVML's bit for a reason, by its name of today or of drivers before 535."""
+    """Return NVML's bit for a reason; some have kept the name that all had before drivers of 535."""
     names = (f"nvmlClocks{family}{reason}" for family in ("EventReason", "ThrottleReason"))
     return next((int(getattr(nvml, name)) for name in names if hasattr(nvml, name)), 0)
+
+
+class Watch:
+    """The XID errors of one GPU from now on: what NVIDIA's driver reports of a GPU that faulted.
+
+    NVML reports them as events to processes that registered before; some consumer GPUs and virtual ones have none.
+    """
+
+    def __init__(self, nvml: Any, handle: object) -> None:  # noqa: ANN401  (a module without types)
+        self._nvml = nvml
+        self._events: Any = None
+        self._why = "the GPU is no longer watched"
+        try:
+            self._events = nvml.nvmlEventSetCreate()
+            nvml.nvmlDeviceRegisterEvents(handle, nvml.nvmlEventTypeXidCriticalError, self._events)
+        except nvml.NVMLError as error:
+            self.close()
+            self._why = f"NVML reports no events ({error})"
+
+    def new_errors(self) -> Codes:
+        """Return the errors since the last call, or since the watch began; it does not wait."""
+        if self._events is None:
+            return Absent(self._why)
+        nvml = self._nvml
+        codes: list[int] = []
+        try:
+            while len(codes) < MAX_ERRORS:
+                event = nvml.nvmlEventSetWait_v2(self._events, 0)
+                if int(event.eventType) == nvml.nvmlEventTypeXidCriticalError:
+                    codes.append(int(event.eventData))
+        except nvml.NVMLError as error:
+            if getattr(error, "value", None) != nvml.NVML_ERROR_TIMEOUT and not codes:
+                return Absent(f"NVML: {error}")
+        return tuple(codes)
+
+    def close(self) -> None:
+        """Stop watching; safe to call twice."""
+        if self._events is not None:
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._nvml.nvmlEventSetFree(self._events)
+            self._events = None

@@ -6,16 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
-import docker
-
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.machine import cuda, quiet, topology
+from levelfield.machine import quiet, topology
 from levelfield.machine.control_groups import limits
 from levelfield.machine.engine import ENGINE_ERRORS, Address, address, check_socket, connect, described, short
 from levelfield.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
+from levelfield.machine.gpu import nvidia
 from levelfield.machine.reading import ROOT, Facts, kibibytes, online, table
 from levelfield.record import notices
 from levelfield.record.cpu_lists import as_text
@@ -84,21 +83,12 @@ def cpus(root: Path = ROOT) -> Finding:
     return ok(topic, f"{len(present)} ({as_text(present)}).")
 
 
-def nodes(root: Path = ROOT) -> list[Finding]:
-    """Say which CPUs and how much memory each NUMA node has, where there are several."""
-    found = topology.read(root).nodes
-    if len(found) < 2:
-        return []
-    listed = "; ".join(map(topology.in_words, found))
-    return [ok("NUMA", f"{len(found)} nodes ({listed}). Workers are pinned within one, unless --cpus says otherwise.")]
-
-
 _START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
-_REGISTRY_TIMEOUT_SECONDS = 8
+_TIMEOUT_SECONDS = 8
 
 
-def container_engine(needs: Needs) -> tuple[list[Finding], Facts]:
-    """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix.
+def container_engine() -> tuple[list[Finding], Facts]:
+    """Look for the engine; say why there is none, each reason with its own fix.
 
     The facts are what it says about itself; empty where none answers.
     """
@@ -111,16 +101,15 @@ def container_engine(needs: Needs) -> tuple[list[Finding], Facts]:
     except OSError as error:
         return [no_engine(error, there, installed=shutil.which("dockerd") is not None)], {}
     try:
-        with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
+        with contextlib.closing(connect(_TIMEOUT_SECONDS)) as client:
             facts = described(client)
-            found, reached = engine_found(facts, there), registry(client, needs.registry_image)
     except LevelfieldError as error:
         return [bad(topic, error.message, error.fix)], {}
     except ENGINE_ERRORS as error:
         fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
         message = f"What {there.named_by} names is no engine that answers: {short(error)}."
         return [warn(topic, message, fix)], {}
-    return [found, reached], facts
+    return [engine_found(facts, there)], facts
 
 
 def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
@@ -150,17 +139,6 @@ def engine_found(facts: Facts, there: Address) -> Finding:
         return ok("container engine", message)
     fix = "Run levelfield on the engine's own machine."
     return warn("container engine", f"{message} It is on another machine, whose noise cannot be seen from here.", fix)
-
-
-def registry(client: docker.DockerClient, image: str) -> Finding:
-    """Ask the engine whether it reaches its image registry: only a base by digest needs it."""
-    topic = "image registry"
-    try:
-        client.api.inspect_distribution(image)  # type: ignore[no-untyped-call]
-    except ENGINE_ERRORS as error:
-        cause = str(error).rstrip('")').rsplit(": ", 1)[-1][:120]  # of a long chain the end, where the reason is
-        return ok(topic, f"The engine does not reach it ({cause}); bases made from Debian packages do without.")
-    return ok(topic, "The engine reaches it: --base registry can be used.")
 
 
 def wheels(needs: Needs) -> Finding:
@@ -200,18 +178,89 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
     return bad(topic, f"{message}, and no engine answers that could bring it.", fix)
 
 
-def compiler(*, engine: bool) -> Finding:
-    """Check for what torch-compile needs outside of containers: g++ and Python's headers."""
-    topic = "C++ compiler"
-    header = Path(sysconfig.get_path("include")) / "Python.h"
-    missing = [name for name, there in (("g++", shutil.which("g++")), ("Python.h", header.is_file())) if not there]
-    if not missing:
-        return ok(topic, "g++ and Python's headers are there.")
-    message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    if engine:
-        return ok(topic, f"{message} here; the image of torch brings both.")
-    fix = "apt-get install g++ python3-dev"
-    return warn(topic, f"{message}: in virtual environments `torch-compile` is absent.", fix)
+_IN_CONTAINERS = "GPU in containers"
+KIND = "nvidia.com/gpu"
+"""How CDI calls NVIDIA's GPUs."""
+RUNTIME = "nvidia"
+INSTALL = (
+    "Install nvidia-container-toolkit, run `nvidia-ctk runtime configure --runtime=docker` (as root) and restart the "
+    "engine; or use --launcher venv"
+)
+"""What to do where the toolkit is missing; the caller ends the sentence."""
+
+
+def toolkit_findings(engine: Facts, here: Nvidia) -> list[Finding]:
+    """Say whether the engine can give a GPU to containers; nothing where there is no engine, no driver or no GPU.
+
+    It gives one by CDI (Container Device Interface), by NVIDIA's runtime, or by the toolkit's hook, which it looks for
+    on its own path when it starts. The first two are in `docker info` (SystemInfo of the Docker Engine API: `Runtimes`
+    and `DiscoveredDevices`); the hook is not, so that only a container that starts proves it: a run starts one before
+    it fetches anything.
+    """
+    if not engine or here.driver is None or not here.gpus:
+        return []
+    if KIND in _words(engine, "CDI devices"):
+        return [ok(_IN_CONTAINERS, f"The engine lists this machine's GPUs as CDI devices ({KIND}).")]
+    if RUNTIME in _words(engine, "runtimes"):
+        return [ok(_IN_CONTAINERS, "NVIDIA's runtime is among the engine's.")]
+    message = (
+        "There is a GPU, and the engine lists neither NVIDIA's runtime nor a CDI device of NVIDIA's: the container "
+        "toolkit is most likely missing, and then no container gets the GPU."
+    )
+    return [warn(_IN_CONTAINERS, message, f"{INSTALL}.")]
+
+
+def _words(engine: Facts, name: str) -> list[str]:
+    value = engine.get(name)
+    return value.split() if isinstance(value, str) else []
+
+
+DRIVER_TOPIC = "NVIDIA driver"
+
+
+def driver_findings() -> list[Finding]:
+    """Check the driver and each GPU; a machine without a driver runs everything on its CPU."""
+    found = nvidia()
+    if found.driver is None:
+        message = f"None to be used: {found.problem.rstrip('.')}. Everything runs on the CPU."
+        return [warn(DRIVER_TOPIC, message, found.fix) if found.fix else ok(DRIVER_TOPIC, message)]
+    cuda = f", made for CUDA up to {found.cuda}" if found.cuda else ""
+    if found.hidden and not found.gpus:
+        message = f"{found.driver}{cuda}; CUDA_VISIBLE_DEVICES hides every GPU of this machine."
+        return [warn(DRIVER_TOPIC, message, "Unset it, or name the GPU that you may use.")]
+    if not found.gpus:
+        fix = "See what `nvidia-smi -L` lists, and whether this process may use it."
+        return [warn(DRIVER_TOPIC, f"{found.driver}{cuda}; it shows no GPU.", fix)]
+    titles = ", ".join(one.title for one in found.gpus)
+    others = f" CUDA_VISIBLE_DEVICES hides {', '.join(map(str, found.hidden))}." if found.hidden else ""
+    listed = [ok(DRIVER_TOPIC, f"{found.driver}{cuda}: {titles}.{others}")]
+    kinds = {(one.name, one.capability) for one in found.gpus}
+    if len(kinds) > 1:
+        message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
+        listed.append(warn("GPUs", message, f"Choose it with --gpu: {found.gpus[0].index} is {found.gpus[0].name}."))
+    return [*listed, *(finding for one in found.gpus for finding in _of_one(one))]
+
+
+def _of_one(one: Gpu) -> list[Finding]:
+    """Return what prevents several workers from taking turns on the whole of a GPU."""
+    topic, listed = f"GPU {one.index}", list[Finding]()
+    if one.mig:
+        message = (
+            f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole."
+        )
+        fix = f"Turn MIG off for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root)."
+        listed.append(warn(topic, message, fix))
+    if one.prohibited or one.one_process:
+        what = "no process compute" if one.prohibited else "one process in at a time, so that backends take no turns"
+        fix = f"Let several in: nvidia-smi -i {one.index} -c DEFAULT (as root)."
+        listed.append(warn(topic, f"{one.title} lets {what} (compute mode).", fix))
+    if one.persistent is False:
+        message = (
+            f"The driver lets {one.title} go whenever nobody uses it (persistence mode is off): the first process to "
+            "come, such as a cold start, waits until it is ready again."
+        )
+        listed.append(warn(topic, message, f"Keep it ready: nvidia-smi -i {one.index} -pm 1 (as root)."))
+    return listed
 
 
 def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
@@ -220,22 +269,18 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
     `needs`: what a run needs of the machine; None: what all frameworks together need.
     """
     needs = needs or Needs()
-    found, engine = container_engine(needs)
+    found, engine = container_engine()
     return [
         *found,
         wheels(needs),
         python_of_locks(needs, engine=bool(engine)),
-        compiler(engine=bool(engine)),
-        *cuda.driver_findings(),
-        *cuda.toolkit_findings(engine, cuda.nvidia()),
+        *driver_findings(),
+        *toolkit_findings(engine, nvidia()),
         *disks(needs),
         memory(needs, root),
         cpus(root),
-        *nodes(root),
         *quiet.now(),
-        quiet.load(),
         *quiet.clock(root),
         *quiet.memory(root),
-        quiet.layout(root),
         quiet.timer(root),
     ]

@@ -27,18 +27,12 @@ def ok(topic: str, message: str) -> Finding:
 
 
 def warn(topic: str, message: str, fix: str) -> Finding:
-    """Return a finding of something that limits a run but does not prevent it.
-
-    `fix`: what to do about it; not empty.
-    """
+    """Return a finding of something that limits a run but does not prevent it."""
     return Finding(topic, "warn", message, fix)
 
 
 def bad(topic: str, message: str, fix: str) -> Finding:
-    """Return a finding of something that prevents a run.
-
-    `fix`: what to do about it; not empty.
-    """
+    """Return a finding of something that prevents a run."""
     return Finding(topic, "bad", message, fix)
 
 
@@ -58,8 +52,6 @@ class Needs(msgspec.Struct, frozen=True):
     """The largest worker (training a ResNet-50 or BERT) takes about 3 GB."""
     folders: dict[Path, int] = msgspec.field(default_factory=lambda: {Path(): 12 << 30})
     """Folders that get filled, and by how many bytes: the cache, the engine's, the reports."""
-    registry_image: str = "debian:bookworm-slim"
-    """Image that is looked up to see whether the engine reaches its registry."""
 
 
 def gibibytes(value_bytes: float) -> str:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.machine import nvidia_smi
 from levelfield.machine.control_groups import limits
 from levelfield.machine.cpu import clock, cpu, mitigations
-from levelfield.machine.cuda import host_libraries
 from levelfield.machine.engine import engine
 from levelfield.machine.gpu import gpu
 from levelfield.machine.reading import ROOT, Facts
@@ -36,11 +34,10 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
         "memory": memory(root),
         "kernel": kernel(root),
         "virtualisation": virtualisation(root),
-        "system": system(root) | host_libraries(root),
+        "system": system(root),
         "limits": limits(root),
         "engine": engine(),
         "gpu": gpu(root),
-        "nvidia-smi": nvidia_smi.facts(),
         "signals": sources(root),
     }
     if identify:

@@ -1,16 +1,6 @@
-"""NVIDIA devices and their driver, read through NVML; what it lacks is in `machine.nvidia_smi`.
+"""NVIDIA devices and their driver, read through NVML.
 
-What NVML says of one device: what it is, its firmware, its settings and its link to the machine.
-
-References
-----------
-NVML API reference, device queries: the functions are named after what they return. The clocks to which
-`nvidia-smi --lock-gpu-clocks` and `--lock-memory-clocks` limit a device can be set and reset, and not queried.
-
-GPUs by what a person calls them, an index as NVML counts or a UUID; and which of them this process is meant to use.
-
-UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
-users.
+UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for others.
 
 References
 ----------
@@ -28,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from levelfield.compatibility.gate import Nvidia
+from levelfield.compatibility.gate import Nvidia, from_facts
 from levelfield.errors import LevelfieldError
 from levelfield.machine.reading import ROOT, Facts, if_known, text
 from levelfield.record.schema import Absent, Fact
@@ -115,14 +105,6 @@ _PROBLEMS = {
         "has loaded are of different versions",
         _RESTART,
     ),
-    "NVML_ERROR_NO_PERMISSION": Problem(
-        "an NVIDIA driver is there, and this user or container may not talk to it",
-        "Look at who may open /dev/nvidia*; a container must be given the GPU (--gpus).",
-    ),
-    "NVML_ERROR_FUNCTION_NOT_FOUND": Problem(
-        "the NVIDIA driver is too old to be asked: its library lacks what every newer one has",
-        "Install a current driver, and restart.",
-    ),
 }
 """NVML's errors, and what each means."""
 
@@ -205,6 +187,15 @@ def kernel_module(root: Path) -> str | Absent:
     """Return which of NVIDIA's two kernel modules is loaded: `open` or `proprietary`."""
     told = text(root / "proc/driver/nvidia/version")
     return if_known(lambda words: "open" if "Open Kernel Module" in words else "proprietary", told)
+
+
+def nvidia() -> Nvidia:
+    """Return this machine's driver and GPUs, for the choice of a variant."""
+    found = only_visible(from_facts(gpu()))
+    if found.driver is not None:
+        return found
+    why = problem()
+    return msgspec.structs.replace(found, fix=why.fix if why is not None else "Install a current driver.")
 
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"

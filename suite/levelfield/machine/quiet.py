@@ -90,7 +90,7 @@ def _cpu_seconds() -> dict[tuple[int, str], float]:
 
 
 def clock(root: Path = ROOT) -> list[Finding]:
-    """Check what moves the processor's clock: governor, turbo, SMT, battery."""
+    """Check what moves the processor's clock: governor, turbo, SMT."""
     facts = processor.clock(root)
     governor = facts["governor"]
     found: list[Finding] = []
@@ -115,16 +115,7 @@ def clock(root: Path = ROOT) -> list[Finding]:
         message = f"It is on: two threads share each of the {cores} cores, and slow each other down."
         fix = f"Use no more threads than cores (--threads {cores}), or echo off > /sys/devices/system/cpu/smt/control."
         found.append(warn("SMT", message, fix))
-    if _on_battery(root):
-        found.append(warn("power", "This machine runs on its battery, which lowers the clock.", "Plug it in."))
     return found
-
-
-def _on_battery(root: Path) -> bool:
-    supplies = sorted((root / "sys/class/power_supply").glob("*"))
-    mains = [integer(supply / "online") for supply in supplies if text(supply / "type") == "Mains"]
-    discharging = any(text(supply / "status") == "Discharging" for supply in supplies)
-    return discharging and not any(plugged == 1 for plugged in mains)
 
 
 def memory(root: Path = ROOT) -> list[Finding]:
@@ -149,18 +140,6 @@ def memory(root: Path = ROOT) -> list[Finding]:
     return found
 
 
-def layout(root: Path = ROOT) -> Finding:
-    """Check whether the kernel gives each launch another memory layout."""
-    randomised = integer(root / "proc/sys/kernel/randomize_va_space")
-    topic = "address randomisation"
-    if isinstance(randomised, Absent):
-        return ok(topic, f"It cannot be seen: {randomised.reason}.")
-    if randomised == FULL_RANDOMISATION:
-        return ok(topic, "It is on: each launch has another memory layout.")
-    message = f"It is {randomised}, not {FULL_RANDOMISATION}: launches have the same memory layout, or nearly so."
-    return warn(topic, message, f"sysctl kernel.randomize_va_space={FULL_RANDOMISATION} (as root).")
-
-
 def timer(root: Path = ROOT) -> Finding:
     """Check the clock that samples are timed with."""
     step_ns = timer_step_ns()
@@ -171,17 +150,6 @@ def timer(root: Path = ROOT) -> Finding:
         fix = "See `dmesg | grep -i clocksource` for why the kernel gave up `tsc`, or take larger batches."
         return warn("timer", message, fix)
     return ok("timer", f"It steps by {step_ns} ns{name}.")
-
-
-def load() -> Finding:
-    """Check the load of the last minute."""
-    try:
-        lately = os.getloadavg()[0]
-    except OSError as error:
-        return warn("load", f"It is not known: {error}.", "Look at a task manager.")
-    cpus = os.cpu_count() or 1
-    message = f"{lately:.1f} in the last minute, on {cpus} CPUs."
-    return check("load", message, "Wait until it is low, or stop what makes it.", passed=lately <= cpus / 2)
 
 
 POLL_NS = 1_000_000

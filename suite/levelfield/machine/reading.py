@@ -70,10 +70,7 @@ def table(path: Path) -> dict[str, str]:
 
 
 def entry(values: dict[str, str], name: str, where: str) -> Fact:
-    """Return one entry of a table, as an integer where it is one.
-
-    Returns absent where the table has no such entry, or an empty one.
-    """
+    """Return one entry of a table, as an integer where it is one; absent where there is none."""
     value = values.get(name, "")
     if not value:
         return Absent(f"{where} does not say")

@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple, Self
 import msgspec
 
 from levelfield.machine import control_groups, counters
-from levelfield.machine.counters import Open, Value, growth
+from levelfield.machine.counters import Open, Package, Rapl, Value, growth, spent_uj
 from levelfield.machine.cpu import siblings
-from levelfield.machine.rapl import Package, Rapl, spent_uj
 from levelfield.machine.reading import ROOT, Facts, if_known, online
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent, Noise

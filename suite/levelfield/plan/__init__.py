@@ -1,9 +1,4 @@
-"""From a profile and a selection to an ordered list of blocks; every impossible request is refused with its reason.
-
-`making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `precision`,
-`placement` (CPU or GPU), `interpreters` (which Python), `processes` (among how many a training is divided), `batches`
-(of each scenario and model), and `blocks` (the cases, and the arms of each). None of them imports this file.
-"""
+"""From a profile and a selection to an ordered list of blocks (`making`); what cannot be is refused with its reason."""
 
 from levelfield.plan.arms import found_here
 from levelfield.plan.making import make, of_record, pair, several, with_launches, with_timed_launches

@@ -1,15 +1,4 @@
-"""Arms as people type them: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`, `openvino@2026.4.0#2`.
-
-An arm's launcher and its Python are spelled as a setting is: `onnxruntime+launcher=venv`, `jax+python=3.13`.
-
-Find the frameworks that the current interpreter has, and so the backends that the `host` launcher can run.
-
-Nothing is imported: a framework that is found may still fail to load, and then its own case says why.
-
-Locks for the Pythons of this machine, where virtual environments are made: not every current lock is for one Python.
-
-Only of backends that nobody named: one that was named is that lock and no other, and says itself which Python it lacks.
-"""
+"""Arms as people type them (`onnxruntime@1.30.0+spinning=off#2`), and which of them can run on this machine."""
 
 import importlib.util
 import re
@@ -38,11 +27,7 @@ _ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+
 
 
 def parse(text: str) -> Arm:
-    """Read an arm; the inverse of `Arm.id`.
-
-    Raises LevelfieldError: its backend, version, launcher or one of its settings is not known; what there is, is
-    listed.
-    """
+    """Read an arm, the inverse of `Arm.id`; LevelfieldError: a part of it is not known (what there is, is listed)."""
     found = _ARM.fullmatch(text.strip())
     if found is None:
         raise LevelfieldError(
@@ -89,10 +74,7 @@ def _settings(info: BackendInfo, chosen: dict[str, str]) -> dict[str, str]:
 
 
 def of_one_launcher(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Return arms of which none names a launcher of its own.
-
-    Raises LevelfieldError: one does: only the two of an `ab` may live in different places.
-    """
+    """Return arms of which none names a launcher of its own; LevelfieldError: one does, as only those of `ab` may."""
     named = next((arm for arm in arms if arm.launcher), None)
     if named is not None:
         raise LevelfieldError(
@@ -128,10 +110,7 @@ def missing_modules(arm: Arm, there: Callable[[str], bool] = is_installed) -> tu
 def only_installed(
     arms: Sequence[Arm], there: Callable[[str], bool] = is_installed, *, exported: bool = True
 ) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
-    """Leave out the arms whose framework is not here, or whose model file nothing here could write.
-
-    Raises LevelfieldError: none stays.
-    """
+    """Leave out the arms whose framework is not here, or whose model file nothing here could write."""
 
     def stays(arm: Arm) -> bool:
         written = registry.get(arm.backend).file_format if exported else None
@@ -157,10 +136,7 @@ def found_here(selection: Selection, launcher: str) -> Selection:
 
 
 def fitting_pythons(arms: Sequence[Arm], pythons: Collection[str]) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
-    """Give each arm whose current lock is for a Python that is not here the newest lock for one that is.
-
-    Raises LevelfieldError: a lock is not one of ours.
-    """
+    """Give each arm whose current lock is for a Python that is not here the newest lock for one that is."""
     found = {arm.id: _fitted(arm, pythons) for arm in arms}
     moved = [(arm.id, found[arm.id].id) for arm in arms if found[arm.id] != arm]
     warnings = (notices.other_python(moved),) if moved else ()

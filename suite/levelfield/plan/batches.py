@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.plan import precision
+from levelfield.plan import names
 from levelfield.plan.names import named_explicitly, names_of_backends
 from levelfield.plan.profiles import Profile
 from levelfield.plan.types import Selection
@@ -31,11 +31,7 @@ def by_scenario(
     precisions: Sequence[str],
     device: str = "cpu",
 ) -> dict[ScenarioName, Batches]:
-    """Return the models of every scenario whose calls have a batch, and of every training, each with its batches.
-
-    Raises LevelfieldError: a batch cannot be measured, one item at a time would be called throughput, or a training was
-    named and no arm can train, or none can in a precision that was asked for.
-    """
+    """Return the models of every scenario whose calls have a batch, and of every training, each with its batches."""
     if selection.own is None:
         models = [name for name in models if zoo.get(name).operator is None]
     batched = _in_batches(selection, profile, models, scenarios)
@@ -62,25 +58,18 @@ def by_scenario(
 def _trains(
     arms: Sequence[Arm], precisions: Sequence[str], device: str, scenarios: Sequence[Scenario], *, named: bool
 ) -> bool:
-    """Return whether there is a precision to train in; raises LevelfieldError where a training was named, and is not.
-
-    Where nothing but training is measured, every precision has to be one of these. Arms of which none trains in any
-    precision are refused for that reason, not here.
-    """
+    """Return whether there is a precision to train in; LevelfieldError: a training was named, and there is none."""
     if not any(registry.get(arm.backend).trains for arm in arms):
         return True
-    trained = precision.trained(arms, precisions, device)
+    trained = names.trained_precisions(arms, precisions, device)
     left = [name for name in precisions if name not in trained]
     if named and left and (not trained or all(each.learns for each in scenarios)):
-        precision.refuse_training(arms, left[0], device)
+        names.refuse_training(arms, left[0], device)
     return bool(trained)
 
 
 def checked(batches: Sequence[int]) -> tuple[int, ...]:
-    """Return batches that a user named, each once.
-
-    Raises LevelfieldError: a batch is empty, or larger than `MAX_BATCH`.
-    """
+    """Return batches that a user named, each once; LevelfieldError: one is empty, or larger than `MAX_BATCH`."""
     for batch in batches:
         if not 1 <= batch <= MAX_BATCH:
             raise LevelfieldError(
@@ -92,11 +81,7 @@ def checked(batches: Sequence[int]) -> tuple[int, ...]:
 def _in_batches(
     selection: Selection, profile: Profile, models: Sequence[str], scenarios: Sequence[Scenario]
 ) -> Batches:
-    """Return the models of the batched scenarios.
-
-    A record's own batches are taken as they are, one item among them. Else models for which a profile measures none
-    are left out, unless a batch is typed or the scenario is named.
-    """
+    """Return the models of the batched scenarios: a record's own batches as they are, else those of the profile."""
     if selection.batches_of and not selection.batches:
         recorded = selection.batches_of
         return {model: checked(recorded[model]) for model in models if model in recorded}

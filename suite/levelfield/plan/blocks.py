@@ -36,11 +36,7 @@ def cases(
     kv_caches: Sequence[KVCache] = STATIC,
     trained: Sequence[str] = (FP32,),
 ) -> tuple[Case, ...]:
-    """Return the cases, in the order in which they are measured.
-
-    Raises LevelfieldError: no model that was asked for can be measured in any of the scenarios; or one is an operator,
-    and operators are not asked for.
-    """
+    """Return the cases in the order in which they are measured; LevelfieldError: there is none."""
     _refuse_operators(scenarios, chosen)
     found = tuple(
         Case(model, scenario, precision, batch, count, device, together, depth=depth, growing_cache=cache == "growing")
@@ -84,10 +80,7 @@ def _refuse_networks(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
 
 
 def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, profile: Profile) -> tuple[Block, ...]:
-    """Return one block for every case, in their order; one block of latency has the control.
-
-    Raises LevelfieldError: the backend named as control, or the arm to slow down, is none of these.
-    """
+    """Return one block for every case, in their order; one block of latency has the control."""
     latencies = [case for case in cases if case.scenario == "latency"]
     latencies = latencies or [case for case in cases if case.definition.on_device][:1]
     controlled = next((case for case in latencies if case.model == CONTROLLED), next(iter(latencies), None))

@@ -97,10 +97,7 @@ def pinned(threads: int, cpus: Sequence[int], topology: Topology) -> tuple[int, 
 
 
 def in_shares(cpus: Sequence[int], processes: int, topology: Topology) -> tuple[int, ...]:
-    """Order CPUs so that equal shares of them, one after the other, divide as few cores and NUMA nodes as possible.
-
-    `processes`: how many shares there will be.
-    """
+    """Order CPUs so that equal shares of them divide as few cores and NUMA nodes as possible."""
     of_core: dict[tuple[int, int], list[int]] = {}
     for number in sorted(cpus):
         cpu = topology.cpu(number)

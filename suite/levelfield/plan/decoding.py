@@ -37,11 +37,7 @@ def models_of(
     arms: Sequence[Arm],
     device: str,
 ) -> dict[str, tuple[int, ...]]:
-    """Return the models among those of the run that answer token by token, each with its depths.
-
-    Raises LevelfieldError: a model that was named does not answer token by token, or no arm does; a depth is none or
-    does not fit; or depths were named and no scenario has any.
-    """
+    """Return the models that answer token by token, each with its depths; LevelfieldError: none does, or none fits."""
     asked = [each for each in scenarios if each.decodes]
     if not asked:
         if selection.depths:
@@ -81,10 +77,7 @@ def models_of(
 
 
 def check_room(batches: Mapping[str, Sequence[int]], most_bytes: int) -> None:
-    """Refuse batches whose caches do not fit into a worker's memory.
-
-    Raises LevelfieldError: the weights and one cache, of float32, take more. A backend may still need more than that.
-    """
+    """Refuse batches whose weights and caches, of float32, do not fit into a worker's memory."""
     for name, sizes in batches.items():
         model = zoo.get(name)
         if model.decoding is None or not sizes:
@@ -101,10 +94,7 @@ def check_room(batches: Mapping[str, Sequence[int]], most_bytes: int) -> None:
 
 
 def kv_caches_of(selection: Selection, scenarios: Sequence[Scenario], arms: Sequence[Arm]) -> tuple[KVCache, ...]:
-    """Return the caches that models answer token by token with, the static one first.
-
-    Raises LevelfieldError: there is no such cache, no scenario has one, or no arm keeps one that grows.
-    """
+    """Return the caches that models answer token by token with, the static one first."""
     asked = known("cache", selection.kv_caches, get_args(KVCache))
     if asked and not any(each.decodes for each in scenarios):
         raise LevelfieldError(

@@ -9,11 +9,11 @@ from levelfield import scenarios as registered
 from levelfield.backends import registry
 from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.machine import control_groups, cuda, topology
-from levelfield.machine.gpu import index_of
+from levelfield.machine import control_groups, topology
+from levelfield.machine.gpu import index_of, nvidia
 from levelfield.machine.topology import Topology
 from levelfield.plan import arms as arm_names
-from levelfield.plan import batches, cpu_pinning, decoding, names, precision, processes
+from levelfield.plan import batches, cpu_pinning, decoding, names, processes
 from levelfield.plan.arms import fitting_pythons, only_installed
 from levelfield.plan.blocks import beside, blocks, cases
 from levelfield.plan.names import default_models, known, names_of_backends, names_of_models
@@ -87,10 +87,7 @@ def several(
     available: Sequence[int] | Topology | None = None,
     here: Nvidia | None = None,
 ) -> Plan:
-    """Plan blocks of exactly these arms, which may be the same thing more than once.
-
-    Raises LevelfieldError: as in `make`.
-    """
+    """Plan blocks of exactly these arms, which may be the same thing more than once; raises as `make` does."""
     named = arms
     placement = _place(selection, tuple(arms), here, named=True)
     arms = arm_names.numbered(placement.arms)
@@ -118,10 +115,7 @@ def several(
 
 
 def of_record(run: Run) -> Plan:
-    """Return the plan that a record began with, to resume it or to run it again.
-
-    Raises LevelfieldError: the record is of a profile that is not known here, or of a user's own file that is not here.
-    """
+    """Return the plan that a record began with; LevelfieldError: its profile, or a file of the user's, is not here."""
     settings = run.settings
     return Plan(
         profile=PROFILES[known("profile", [settings.profile], PROFILES)[0]],
@@ -144,10 +138,7 @@ def of_record(run: Run) -> Plan:
 
 
 def with_launches(plan: Plan, launches: int | None) -> Plan:
-    """Return a plan in which every block has a least number of generations.
-
-    `launches`: the least number; None: the plan is returned as it is.
-    """
+    """Return a plan in which every block has a least number of generations; None: as it is."""
     if launches is None:
         return plan
     return msgspec.structs.replace(
@@ -174,7 +165,7 @@ def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, 
     request = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
         return on_cpu(arms, request)
-    return place(arms, request, here or cuda.nvidia())
+    return place(arms, request, here or nvidia())
 
 
 def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
@@ -196,10 +187,10 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)
-    precisions = precision.chosen(precisions, arms, placement.device)
-    precision.check_fp32(requested, precisions)
+    precisions = names.chosen_precisions(precisions, arms, placement.device)
+    names.check_fp32(requested, precisions)
     if own is None:
-        precision.check_quantized(models, precisions)
+        names.check_quantized(models, precisions)
         names.check(models, arms)
     arranged = _arranged(available)
     pool = cpu_pinning.pool(selection.cpus, arranged)
@@ -222,7 +213,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         together,
         depths,
         decoding.kv_caches_of(selection, requested, arms),
-        trained=precision.trained(arms, precisions, placement.device),
+        trained=names.trained_precisions(arms, precisions, placement.device),
     )
     return Plan(
         profile=profile,

@@ -5,8 +5,8 @@ import importlib.util
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from levelfield import scenarios
-from levelfield.backends import registry
-from levelfield.backends.info import BackendInfo
+from levelfield.backends import precisions, registry
+from levelfield.backends.info import PRECISIONS, BackendInfo
 from levelfield.errors import LevelfieldError
 from levelfield.names import unknown
 from levelfield.record.schema import Arm
@@ -40,11 +40,7 @@ def all_images() -> tuple[str, ...]:
 
 
 def known(kind: str, requested: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that were asked for, each once.
-
-    `requested`: names that the user typed; may be empty. Raises LevelfieldError: one of them does not exist; the
-    message names close ones.
-    """
+    """Return the names that were asked for, each once; LevelfieldError: one does not exist (close ones are named)."""
     names = list(there)
     for name in requested:
         if name not in names:
@@ -53,10 +49,7 @@ def known(kind: str, requested: Iterable[str], there: Iterable[str]) -> tuple[st
 
 
 def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of an option in rising order.
-
-    Raises LevelfieldError: a number is named twice.
-    """
+    """Return the numbers of an option in rising order; LevelfieldError: a number is named twice."""
     found = tuple(sorted(set(numbers)))
     if len(found) < len(numbers):
         twice = next(number for number in numbers if list(numbers).count(number) > 1)
@@ -89,10 +82,7 @@ def why_not(backend: str, model: str) -> str:
 
 
 def check(models: Sequence[str], arms: Sequence[Arm]) -> None:
-    """Refuse models of which no arm has a definition.
-
-    Raises LevelfieldError: nothing would answer for a model.
-    """
+    """Refuse (LevelfieldError) models of which no arm has a definition."""
     left = [name for name in models if all(why_not(arm.backend, name) for arm in arms)]
     if left:
         backends = list(dict.fromkeys(arm.backend for arm in arms))
@@ -120,3 +110,59 @@ def _has(info: BackendInfo, model: str) -> bool:
 @functools.cache
 def _written(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
+
+
+DEFAULT = "fp32"
+QUANTIZED = "int8"
+
+
+def chosen_precisions(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
+    """Return the precisions to measure, `DEFAULT` where none is named; LevelfieldError: no arm computes in one."""
+    requested = known("precision", requested, PRECISIONS) or (DEFAULT,)
+    for precision in requested:
+        reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
+        if all(reasons):
+            there = [name for name in PRECISIONS if name != precision]
+            others = [name for name in there if any(name in precisions.supported(arm.backend, device) for arm in arms)]
+            raise LevelfieldError(
+                f"Nobody here computes in {precision} on the {device.upper() if device == 'cpu' else 'GPU'}. "
+                + " ".join(dict.fromkeys(reasons)),
+                fix=f"Choose --precision {','.join(others)}.",
+            )
+    return requested
+
+
+def trained_precisions(arms: Sequence[Arm], requested: Sequence[str], device: str) -> tuple[str, ...]:
+    """Return those of the precisions in which at least one arm trains."""
+    able = {name for arm in arms for name in precisions.supported(arm.backend, device, training=True)}
+    return tuple(name for name in requested if name in able)
+
+
+def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
+    """Refuse to train in a precision in which no arm does: LevelfieldError, with each arm's reason."""
+    reasons = [precisions.why_not(arm.backend, precision, device, training=True) for arm in arms]
+    raise LevelfieldError(
+        f"No backend here trains in {precision}. {' '.join(filter(None, dict.fromkeys(reasons)))}",
+        fix=f"Choose --precision {','.join(trained_precisions(arms, PRECISIONS, device))}, or other scenarios.",
+    )
+
+
+def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:
+    """Refuse (LevelfieldError) decoding and single operators where fp32 is not among the precisions."""
+    single = [each for each in scenarios if each.decodes or each.operators]
+    if DEFAULT not in precisions and single:
+        raise LevelfieldError(
+            f"{single[0].name} is measured in fp32 alone.",
+            fix="Add fp32 to --precision, or ask for other scenarios.",
+        )
+
+
+def check_quantized(models: Sequence[str], precisions: Sequence[str]) -> None:
+    """Refuse (LevelfieldError) 8 bits of a model that does not say what is quantised in it."""
+    left = [name for name in models if not zoo.get(name).quantized] if QUANTIZED in precisions else []
+    if left:
+        there = [name for name in zoo.names() if zoo.get(name).quantized]
+        raise LevelfieldError(
+            f"{', '.join(left)} cannot be measured in {QUANTIZED}: what would be quantised is not defined.",
+            fix=f"Leave {QUANTIZED} out, or ask for {', '.join(there)}.",
+        )

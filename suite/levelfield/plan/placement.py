@@ -86,10 +86,7 @@ def place(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> Placemen
 
 
 def on_cpu(arms: Sequence[Arm], request: DeviceRequest) -> Placement:
-    """Place all arms that can compute on the CPU there; the others are left out, unless they were named.
-
-    Raises LevelfieldError: an arm that was named runs on GPUs only.
-    """
+    """Place all arms that can compute on the CPU there; of the others, those that were named are refused."""
     staying = tuple(arm for arm in arms if "cpu" in registry.get(arm.backend).devices)
     left = next((arm for arm in arms if arm not in staying), None)
     if left is not None and request.named:
@@ -145,10 +142,7 @@ def _variants_of(arm: Arm, request: DeviceRequest) -> Mapping[str, str]:
 
 
 def _fit(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> _Fit:
-    """Return the first GPU that every arm can use, or, where none was named, most can; with the variant of each.
-
-    Raises LevelfieldError: there is none that all can use which were named, or that any can.
-    """
+    """Return the first GPU that every arm can use, or, where none was named, most can; with the variant of each."""
     fits = []
     for gpu in here.gpus:
         if gpu.mig or gpu.prohibited or request.gpu not in {None, gpu.index}:
@@ -198,10 +192,7 @@ def _no_gpu(request: DeviceRequest, here: Nvidia) -> LevelfieldError:
 
 
 def as_typed(names: Sequence[str], request: DeviceRequest, here: Nvidia) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Spell images to be built with the variant that fits this machine.
-
-    Raises LevelfieldError: an image that was named has no such variant, or none of its variants runs here.
-    """
+    """Spell images to be built with the variant that fits this machine; LevelfieldError: one that is named has none."""
     found: list[str] = []
     warnings: list[str] = []
     for name in names:

@@ -16,11 +16,7 @@ ONE_PROCESS = (1,)
 
 
 def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple[int, ...]:
-    """Return the numbers of processes to train in, in rising order.
-
-    Raises LevelfieldError: a number is below one or named twice, there are other scenarios than training, or the device
-    is a GPU.
-    """
+    """Return the numbers of processes to train in, in rising order; LevelfieldError: they cannot be."""
     counts = selection.processes
     if not counts or counts == ONE_PROCESS:
         return ONE_PROCESS
@@ -76,11 +72,7 @@ def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[i
 def divisible(
     selection: Selection, sizes: Mapping[str, tuple[int, ...]], numbers: Sequence[int]
 ) -> tuple[dict[str, tuple[int, ...]], tuple[Warning_, ...]]:
-    """Return the models whose training can be divided among processes.
-
-    Raises LevelfieldError: a model that was named cannot be divided, none can, or a batch is no multiple of a number of
-    processes.
-    """
+    """Return the models whose training can be divided among processes; LevelfieldError: none, or not all named."""
     if numbers == ONE_PROCESS:
         return dict(sizes), ()
     kept: dict[str, tuple[int, ...]] = {}

@@ -56,14 +56,9 @@ class _Manifest(msgspec.Struct, frozen=True):
 
 
 class Artifacts:
-    """The artifacts folder of this machine's cache.
+    """The artifacts folder of this machine's cache, unless another one is named.
 
-    Parameters
-    ----------
-    root
-        The folder; None: that of the cache.
-    progress
-        Called with a short line before something is made or computed; not for files that are there.
+    `progress`: called before something is made or computed; not for files that are there.
     """
 
     def __init__(self, root: Path | None = None, progress: Progress | None = None) -> None:
@@ -125,11 +120,7 @@ class Artifacts:
         )
 
     def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False, call: Call | None = None) -> str:
-        """Return the digest of a model's first `batch` inputs.
-
-        `call`: what is computed of them where the model answers token by token; None: a plain call. Returns SHA-256,
-        hexadecimal. Raises LevelfieldError: the dataset cannot be written.
-        """
+        """Return the SHA-256 of a model's first `batch` inputs, hexadecimal; `call`: as in `reference`."""
         return weights.sha256(self._inputs(name, batch, from_dataset=from_dataset, call=call))
 
     def _inputs(self, name: str, count: int, *, from_dataset: bool, call: Call | None = None) -> Arrays:
@@ -225,10 +216,7 @@ class Artifacts:
         )
 
     def training_batch_sha256(self, name: str, batch: int) -> str:
-        """Return the digest of a model's first items to train on, labels included.
-
-        Returns SHA-256, hexadecimal.
-        """
+        """Return the SHA-256 of a model's first items to train on, labels included, hexadecimal."""
         return weights.sha256(batches.make(models.get(name), 0, batch))
 
     def trajectory(self, name: str) -> Trajectory:

@@ -1,8 +1,4 @@
-"""The `ab` command, step by step: two arms in one run, then the verdicts, the answer first.
-
-Arms may have different launchers. Where one names a launcher, both are spelled with theirs in the record and the
-report: a reader of `onnxruntime` against `onnxruntime+launcher=venv` would have to know where the first one was.
-"""
+"""The `ab` command, step by step: two arms in one run, then the verdicts, the answer first."""
 
 import hashlib
 import platform
@@ -42,10 +38,7 @@ class AbResult(msgspec.Struct, frozen=True):
 
 
 def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> AbResult:
-    """Measure two arms against each other, and compare them.
-
-    Raises LevelfieldError: where nothing could be measured.
-    """
+    """Measure two arms against each other, and compare them; LevelfieldError: nothing could be measured."""
     resumed = bench.find(options.resume, options.reports) if options.resume is not None else None
     if resumed is not None:  # arms that name no launcher live where the run's workers did; batches are those of the run
         settings = resumed[1].settings
@@ -65,10 +58,7 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
 
 
 def conclude(folder: Path, gate: Gate) -> AbResult:
-    """Fold the journal of a run with two arms into its record, and compare them.
-
-    Raises LevelfieldError: the journal cannot be read.
-    """
+    """Fold the journal of a run with two arms into its record, and compare them."""
     run = journal.fold(journal.read(folder / files.JOURNAL))
     sha256 = hashlib.sha256(files.encode(run)).hexdigest()
     return AbResult(folder, folder / page.NAME, run, compare_arms(run, gate, sha256))

@@ -1,16 +1,8 @@
-"""What a backend has to keep, checked on a real worker: for whoever writes one (docs/plugins.md).
+"""What a backend has to keep, checked on a real worker: for whoever writes one (docs/plugins.md)."""
 
-Every check says what was found. A backend that passes loads every precision that it says it has, answers as the
-reference does, keeps to its threads, frees what it loaded before, and refuses what it cannot do with a reason, after
-which its worker goes on.
-"""
-
-import secrets
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -20,17 +12,17 @@ from levelfield.backends import precisions, registry
 from levelfield.backends.info import PRECISIONS, BackendInfo
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
-from levelfield.launchers.protocol import Launcher, LaunchSpec
+from levelfield.launchers.protocol import Launcher
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.plan import Plan, Selection, arms
 from levelfield.plan.names import known
-from levelfield.record.schema import Absent, Arm, Case, Parity
-from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
+from levelfield.record.schema import Absent, Case, Parity
+from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up, paths_of
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_again
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources, cache_folder, remove_caches, task_for
+from levelfield.schedule.resources import RunResources, remove_caches, task_for
 from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from levelfield.zoo import models
 
@@ -65,10 +57,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def check(backend: str, model: str, launcher: Launcher, listener: ProgressListener) -> Iterator[Check]:
-    """Check a backend, one result after the other.
-
-    Raises LevelfieldError: the backend or the model is not known, or cannot be planned.
-    """
+    """Check a backend, one result after the other; LevelfieldError: it is not known, or cannot be planned."""
     chosen = _plan(backend, model, launcher)
     info = registry.get(backend)
     yield _imports(info)
@@ -123,10 +112,7 @@ def _imports(info: BackendInfo) -> Check:
 
 
 def _lock(image: str) -> Check:
-    """Check that an image's lock has what every worker needs, in the versions that every other image has.
-
-    What the image's own requirements name (an old framework's NumPy) is its own.
-    """
+    """Check that an image's lock has what every worker needs, in the versions that every other image has."""
     name = f"the lock of {image}"
     try:
         versions = catalogue.lock(image).versions
@@ -163,26 +149,12 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
             return
         yield _settings(where, launch.settings)
         yield _threads(where, worker, case)
-        task = task_for(resources, case, arm, resources.launcher_of(arm).worker_paths(_spec_of(resources, case, arm)))
+        task = task_for(resources, case, arm, paths_of(resources, outcome))
         if case == chosen.blocks[0].case:
             yield from _refusals(info, worker, task)
-            yield from _bad_files(resources, info, worker, task)
         yield _frees(where, worker, task, case.model)
     finally:
         end_workers([outcome])
-
-
-def _spec_of(resources: RunResources, case: Case, arm: Arm) -> LaunchSpec:
-    """Return what a launcher must know to say what a worker calls the folders."""
-    return LaunchSpec(
-        name="contract",
-        image=resources.image(arm),
-        threads=case.threads,
-        cpus=resources.cpus,
-        memory_bytes=resources.memory_bytes,
-        artifacts=resources.artifacts.root,
-        cache=cache_folder(resources, case, arm),
-    )
 
 
 def _version(resources: RunResources, outcome: Outcome, info: BackendInfo) -> Check:
@@ -233,38 +205,15 @@ def _refusals(info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
     asked += [("no thread at all", {"threads": 0}), ("a setting that there is not", {"settings": {"no-such": "on"}})]
     asked += [("a device that it does not run on", {"device": "cuda"})] if "cuda" not in info.devices else []
     for what, changes in asked:
-        yield _refused(f"it refuses {what}", worker, msgspec.structs.replace(task, **changes), unsupported=True)
+        yield _refused(f"it refuses {what}", worker, msgspec.structs.replace(task, **changes))
     yield _recovers("it goes on after refusals", worker, task)
 
 
-def _bad_files(resources: RunResources, info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
-    """Check what it does with a model file that is not there, and with one that is none."""
-    if info.file_format is None or task.file_path is None:
-        return
-    folder = resources.artifacts.root / f"contract-{secrets.token_hex(8)}"
-    seen = Path(task.file_path.removesuffix(_under(resources, task))) / folder.name
-    missing = msgspec.structs.replace(task, file_path=str(seen / info.file_format.file), file_sha256=None)
-    yield _refused("it refuses a file that is not there", worker, missing, unsupported=True)
-    folder.mkdir()
-    try:
-        folder.chmod(0o755)
-        (folder / info.file_format.file).write_bytes(secrets.token_bytes(4096))
-        yield _refused("it survives a file that is no model", worker, missing, unsupported=False)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    yield _recovers("it goes on after bad files", worker, task)
-
-
-def _under(resources: RunResources, task: Task) -> str:
-    """Return the end of a file's path that is under the artifacts folder."""
-    return next(file.path for file in resources.files.values() if (task.file_path or "").endswith(file.path))
-
-
-def _refused(name: str, worker: Worker, task: Task, *, unsupported: bool) -> Check:
+def _refused(name: str, worker: Worker, task: Task) -> Check:
     try:
         worker.ask(Load(task, launch_measured=False), Loaded, LOAD_TIMEOUT_S)
     except WorkerError as error:
-        good = not error.gone and (error.kind == "unsupported" or not unsupported)
+        good = not error.gone and error.kind == "unsupported"
         why = "" if good else f" ({error.kind}{', and its worker is gone' if error.gone else ''})"
         return Check(name, "passed" if good else "failed", error.message + why)
     return Check(name, "failed", "it loaded it")

@@ -1,16 +1,23 @@
-"""The profile of one result by the framework's own profiler: its id read, and its launch."""
+"""The profile of one result by the framework's own profiler: its id, its launch, and its table."""
 
 import re
+import statistics
+from collections.abc import Iterator, Sequence
 
 import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from levelfield import plan, scenarios
-from levelfield.errors import LevelfieldError
+from levelfield.backends.profiling.operators import Operator
+from levelfield.errors import LevelfieldError, printable
 from levelfield.launchers.protocol import Launcher
 from levelfield.launchers.worker import WorkerError
 from levelfield.plan import Plan, Selection, arms
 from levelfield.plan.cpu_pinning import Requested
 from levelfield.record.schema import Arm, Case, Image
+from levelfield.report.tables import Value
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
@@ -23,8 +30,6 @@ EXAMPLE = "onnxruntime/resnet50/latency/fp32/b1/t2/cpu"
 PROFILED = tuple(name for name in scenarios.NAMES if scenarios.get(name).profiled)
 _PARTS = ("arm", "model", "scenario", "precision", "batch", "threads", "device")
 _NUMBER = {"batch": re.compile(r"b(\d{1,6})"), "threads": re.compile(r"t(\d{1,6})")}
-_TOGETHER = re.compile(r"p\d{1,6}")
-_DEPTH = re.compile(r"d\d{1,6}(/growing)?")
 _HOW = f"Write it as reports do: {EXAMPLE}; what stands behind the model may be left out."
 
 
@@ -46,35 +51,23 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
     Raises LevelfieldError: a part is not known (close matches are named), or the result is none that can be profiled.
     """
     words = text.strip().split("/")
-    if len(words) > len(_PARTS) and _TOGETHER.fullmatch(words[-1]):
-        raise LevelfieldError(
-            "What several processes train together is not profiled.",
-            fix=f"Explain one process's training instead: {'/'.join(words[:-1])}.",
-        )
-    if len(words) > len(_PARTS) and _DEPTH.fullmatch("/".join(words[len(_PARTS) :])):
-        words = words[: len(_PARTS)]  # its scenario is refused below
-    if not 2 <= len(words) <= len(_PARTS) or not all(words):
-        raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)
     parts = dict(zip(_PARTS, words, strict=False))
-    if parts["arm"] in plan.names_of_models():
-        raise LevelfieldError(
-            f"{text!r} names a case, and nobody who answers it.", fix=f"Put a backend before it: onnxruntime/{text}."
-        )
+    if not len(words) >= 2 or not all(words) or parts["arm"] in plan.names_of_models():
+        raise LevelfieldError(f"{text!r} names no result: a backend and a model, each at the least.", fix=_HOW)
     arm = arms.parse(parts["arm"])
     usual = "operators" if parts["model"] in models.operators() else "latency"
     scenario = parts.get("scenario", usual)
-    if scenario in scenarios.NAMES and scenario not in PROFILED:
+    network = parts["model"] in plan.names_of_models()
+    if scenario in scenarios.NAMES and (scenario not in PROFILED or (scenarios.get(scenario).operators and network)):
         raise LevelfieldError(
-            _not_profiled(scenario),
+            f"{scenario} of {parts['model']} is not profiled.",
             fix=f"Explain {arm.id}/{parts['model']}/{usual} instead; {', '.join(PROFILED)} can be.",
         )
-    operators = scenario in scenarios.NAMES and scenarios.get(scenario).operators
-    if operators and parts["model"] in plan.names_of_models():
+    if len(words) > len(_PARTS) or arm.variant != "cpu" or parts.get("device", "cpu") != "cpu":
         raise LevelfieldError(
-            f"{parts['model']} is a network: each of its operators is a result of its own.",
-            fix=f"Explain {arm.id}/{parts['model']}/latency, or an operator that `levelfield list` shows.",
+            "Operators are explained on the CPU and in one process only.",
+            fix="Leave out what stands behind the threads.",
         )
-    _on_cpu(text, arm, parts.get("device", "cpu"))
     batch, threads = _number(parts, "batch"), _number(parts, "threads")
     made = plan.make(
         Selection(
@@ -90,29 +83,9 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
     )
     block = made.blocks[0]  # of several batches, where none is named, the first
     if batch not in {None, block.case.batch}:
-        raise LevelfieldError(
-            f"{scenario} is measured at batch {block.case.batch} alone.",
-            fix=f"Leave /b{batch} out"
-            + ("." if operators else f", or ask for throughput/{block.case.precision}/b{batch}."),
-        )
+        raise LevelfieldError(f"{scenario} is measured at batch {block.case.batch} alone.", fix=f"Leave /b{batch} out.")
     single = msgspec.structs.replace(made, blocks=(block,))
     return ExplainRequest(id=f"{arm.id}/{block.case.id}", arm=block.arms[0], case=block.case, plan=single)
-
-
-def _not_profiled(scenario: str) -> str:
-    if scenarios.get(scenario).decodes:
-        return f"{scenario} is not profiled here: several profilers load the model a second time, with another cache."
-    return f"{scenario} is not a matter of operators, or not of the CPU's."
-
-
-def _on_cpu(text: str, arm: Arm, device: str) -> None:
-    if device not in {"cpu", "cuda"}:
-        raise LevelfieldError(f"There is no device {device!r} in {text!r}.", fix="It ends with cpu.")
-    if device != "cpu" or arm.variant != "cpu":
-        raise LevelfieldError(
-            "Operators are explained on the CPU only in this version.",
-            fix="Leave the CUDA variant out, and let it end with /cpu.",
-        )
 
 
 def _number(parts: dict[str, str], part: str) -> int | None:
@@ -164,10 +137,7 @@ def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
 def profile_pairs(
     old: ExplainRequest, new: ExplainRequest, resources: RunResources, listener: ProgressListener, *, launches: int
 ) -> list[tuple[Profiled, Profiled]]:
-    """Profile two arms of a case in turns, each time in fresh launches.
-
-    Raises LevelfieldError: one of them could not be launched, loaded or profiled.
-    """
+    """Profile two arms of a case in turns, each time in fresh launches; raises as `explain` does."""
     found: list[tuple[Profiled, Profiled]] = []
     for number in range(launches):
         pair: dict[str, Profiled] = {}
@@ -191,3 +161,143 @@ def _profiled(result: str, outcome: Outcome) -> Profiled:
         return outcome.worker.ask(REQUEST, Profiled, TIMEOUT_S)
     except WorkerError as error:
         raise LevelfieldError(f"{result} could not be profiled: {error.message}") from error
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of the table: a kind of operator, or one operator of a kind."""
+
+    operator: str
+    layer: str
+    """Empty where kinds are summed, and where the framework has no name for it."""
+    calls: float
+    """In one call of the model."""
+    self_us: float
+    """In one call of the model, in its own work alone: the median over calls."""
+    share: float
+    """Of all operators' time."""
+    cumulative: float
+
+
+class Account(msgspec.Struct, frozen=True):
+    """How far the profile can be believed."""
+
+    plain_us: float
+    """Median call without the profiler."""
+    plain_calls: int
+    profiled_us: float
+    """Median call under it."""
+    profiled_calls: int
+    operators_us: float
+    """All operators' own time in one call."""
+    slowdown: float
+    """Of the median call, by the profiler."""
+    accounted: float
+    """All operators' time as a share of the plain median."""
+
+
+def rows(profiled: Profiled, *, by_layer: bool) -> tuple[Row, ...]:
+    """Return the operators of a profile, the longest first, with their shares of its whole self time."""
+    operators = profiled.operators if by_layer else _by_kind(profiled.operators)
+    calls = len(profiled.profiled_ns)
+    whole = sum(each.self_ns for each in operators)
+    found: list[Row] = []
+    so_far = 0.0
+    for each in operators:
+        so_far += each.self_ns
+        found.append(
+            Row(
+                operator=each.kind,
+                layer=each.name,
+                calls=each.executions / calls,
+                self_us=each.self_ns / 1000,
+                share=each.self_ns / whole if whole else 0.0,
+                cumulative=so_far / whole if whole else 0.0,
+            )
+        )
+    return tuple(found)
+
+
+def _by_kind(operators: Sequence[Operator]) -> list[Operator]:
+    found: dict[str, Operator] = {}
+    for each in operators:
+        kind = found.get(each.kind, Operator(each.kind, "", 0, 0.0))
+        found[each.kind] = Operator(each.kind, "", kind.executions + each.executions, kind.self_ns + each.self_ns)
+    return sorted(found.values(), key=lambda each: (-each.self_ns, each.kind))
+
+
+def account(profiled: Profiled) -> Account:
+    """Compare the profile with the plain calls of the same launch."""
+    plain_us = statistics.median(profiled.plain_ns) / 1000
+    profiled_us = statistics.median(profiled.profiled_ns) / 1000
+    operators_us = sum(each.self_ns for each in profiled.operators) / 1000
+    return Account(
+        plain_us=plain_us,
+        plain_calls=len(profiled.plain_ns),
+        profiled_us=profiled_us,
+        profiled_calls=len(profiled.profiled_ns),
+        operators_us=operators_us,
+        slowdown=profiled_us / plain_us,
+        accounted=operators_us / plain_us,
+    )
+
+
+COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share", "cumulative")
+"""Of CSV."""
+
+
+def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> None:
+    """Print the table of one result, and how accurate it is."""
+    every = rows(found.profiled, by_layer=by_layer)
+    title = _plain(f"{found.id}: {found.profiled.source}, version {found.version}")
+    console.print(f"[bold]{title}[/]", highlight=False, soft_wrap=True)
+    table = Table()
+    table.add_column("operator", overflow="fold")
+    if by_layer:
+        table.add_column("layer", overflow="fold")
+    for heading in ("calls", "self µs", "share", "cumulative"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    shown = every if not top else every[:top]
+    for row in shown:
+        names = (_plain(row.operator), _plain(row.layer)) if by_layer else (_plain(row.operator),)
+        table.add_row(*names, f"{row.calls:.6g}", _us(row.self_us), _share(row.share), _share(row.cumulative))
+    rest = every[len(shown) :]
+    if rest:
+        names = (f"[dim]{len(rest)} more (--top 0 shows all)[/]", "") if by_layer else (f"[dim]{len(rest)} more[/]",)
+        table.add_row(
+            *names,
+            f"{sum(row.calls for row in rest):.6g}",
+            _us(sum(row.self_us for row in rest)),
+            _share(sum(row.share for row in rest)),
+            _share(1.0),
+        )
+    console.print(table)
+    console.print(sentence(account(found.profiled)), highlight=False, soft_wrap=True)
+    console.print(f"[dim]{_plain(found.profiled.note)}[/]\n", highlight=False, soft_wrap=True)
+
+
+def sentence(account: Account) -> str:
+    """Say how much of the plain call the profile accounts for, and what profiling cost."""
+    return (
+        f"Operators take {_us(account.operators_us)} µs of a call: {_share(account.accounted)} of the plain median "
+        f"({_us(account.plain_us)} µs, {account.plain_calls} calls in the same launch). Profiled, a call took "
+        f"{account.slowdown:.2f} times as long ({_us(account.profiled_us)} µs, {account.profiled_calls} calls)."
+    )
+
+
+def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str, Value]]:
+    """Yield the rows of all results for CSV."""
+    for each in found:
+        for row in rows(each.profiled, by_layer=by_layer):
+            yield {"result": each.id, "version": each.version, **msgspec.structs.asdict(row)}
+
+
+def _plain(text: str) -> str:
+    return escape(printable(text).replace("\n", " "))
+
+
+def _us(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"

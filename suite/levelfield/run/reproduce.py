@@ -7,14 +7,13 @@ does are announced before any of it is run.
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from levelfield.backends import registry
 from levelfield.compare import phrases
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, worker_code
@@ -31,7 +30,6 @@ from levelfield.report import units
 from levelfield.run.options import Options
 from levelfield.statistics.stopping import DEFAULT_TARGET
 from levelfield.statistics.verdicts import DEFAULT_MARGIN
-from levelfield.zoo import models as zoo
 
 _SHOWN = 6
 
@@ -66,11 +64,8 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
             fix="Measure it again with the command in its last section, and read the two side by side.",
         )
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
-    for name, arm in arms.items():
-        _check_brought(run, arm.image, arm.backend, registry.all_names())
+    for name in arms:
         arm_names.parse(name)
-    for name in run.settings.models if run.settings.own is None else ():
-        _check_brought(run, "", name, (*zoo.names(), *zoo.operators()))
     settings = run.settings
     _check_options(settings)
     own = store.find_recorded(settings.own) if settings.own is not None else None
@@ -124,23 +119,6 @@ def recorded_cases(chosen: Plan, run: Run) -> Plan:
     return msgspec.structs.replace(chosen, blocks=tuple(block for block in chosen.blocks if asked(block) in there))
 
 
-def _check_brought(run: Run, image: str, name: str, known: Collection[str]) -> None:
-    """Refuse what only a plug-in brings, and name the distributions that the record says it came from."""
-    if name in known:
-        return
-    brought = {
-        f"{distribution} {version}"
-        for each in run.images
-        if not image or each.name == image
-        for distribution, version in each.plugins.items()
-    }
-    if brought:
-        raise LevelfieldError(
-            f"{name} is not known here. The report's came from a plug-in: {', '.join(sorted(brought))[:200]}.",
-            fix="Install that distribution if you trust it, and run this again.",
-        )
-
-
 def _target(settings: Settings) -> float | None:
     """Return how precise ratios should be: where verdicts ended the run, enough to show that equal arms are equal."""
     if settings.ends_on_verdict:
@@ -170,10 +148,7 @@ def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
 
 
 def bases(run: Run) -> base.Source:
-    """Return the source of bases that makes those of the record, packages and all.
-
-    Raises LevelfieldError: its packages do not make the bases that its images name.
-    """
+    """Return the source of bases that makes those of the record, packages and all."""
     own = all(label == base.describe(label.split()[1]).label for label in run.bases if label.split()[1:])
     return "debian" if own else base.keep(run.bases)
 

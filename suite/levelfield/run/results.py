@@ -15,7 +15,7 @@ from levelfield.record import files, page
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
 from levelfield.report import html, terminal
-from levelfield.schedule.launch_groups import remaining_passes
+from levelfield.schedule.pacing import remaining_passes
 from levelfield.share import attestation
 
 

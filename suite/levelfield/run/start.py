@@ -27,12 +27,7 @@ from levelfield.zoo import flops, models
 
 
 def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: Iterable[DataSet] = ()) -> Path:
-    """Write the run's folder and the first line of its journal.
-
-    What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
-
-    Raises LevelfieldError: the folder cannot be made.
-    """
+    """Write the run's folder and the first line of its journal; LevelfieldError: it cannot be made."""
     now = utc_now()
     machine = fingerprint(plan.cpus, identify=options.identify)
     identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
@@ -191,10 +186,7 @@ def _known_beforehand(
 
 
 def check_same(before: Fingerprint, now: Fingerprint) -> None:
-    """Refuse to resume a run on a machine that has changed since it began.
-
-    Raises LevelfieldError: the fingerprints differ; the message names the facts that changed.
-    """
+    """Refuse to resume a run on a machine that has changed since it began (LevelfieldError names what)."""
     differences = changed(before, now)
     if differences:
         raise LevelfieldError(

@@ -20,9 +20,8 @@ from levelfield.plan import of_record
 from levelfield.record.files import write_atomically
 from levelfield.report.progress import opened
 from levelfield.run.ab import AbResult
-from levelfield.run.explain import ExplainRequest, profile_pairs
+from levelfield.run.explain import ExplainRequest, profile_pairs, rows
 from levelfield.run.options import Options
-from levelfield.run.profile_tables import rows
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
 from levelfield.statistics.arrays import Floats
@@ -142,10 +141,7 @@ def explainable(found: AbResult) -> tuple[list[Row], str]:
 
 
 def explain(found: AbResult, options: Options, console: Console, *, cases: int = 1) -> list[Difference]:
-    """Profile both arms of the cases that differ most, and write what was found beside the record.
-
-    Raises LevelfieldError: an arm could not be launched, loaded or profiled.
-    """
+    """Profile both arms of the cases that differ most, and write what was found beside the record."""
     rows, nothing = explainable(found)
     if not rows:
         console.print(escape(nothing), highlight=False)

@@ -1,8 +1,4 @@
-"""The state of the machine during a run: probed in the canary's process around every window, and waited for.
-
-The supervisor asks and sleeps. All workers have stopped computing by then, so what a probe sees is the machine and not
-an arm.
-"""
+"""The state of the machine during a run: probed in the canary's process, while all workers rest, and waited for."""
 
 import time
 from collections.abc import Iterable
@@ -35,15 +31,7 @@ NO_CANARY = Absent("the canary, whose process probes the machine, is not there")
 
 
 class MachineStates:
-    """Probes of one run and what follows from them.
-
-    Parameters
-    ----------
-    machine
-        Name of the machine under which its levels are kept (`machine.states.key_of`).
-    buffer_bytes
-        Memory that a probe reads in turns.
-    """
+    """Probes of one run, and what follows from them; a machine's levels are kept under its name for later runs."""
 
     def __init__(self, machine: str, buffer_bytes: int) -> None:
         self._machine = machine
@@ -131,10 +119,7 @@ class MachineStates:
         probes, self._probes = self._probes, []
         try:
             return states.keep(self._machine, levels(probes))
-        except (
-            OSError,
-            LevelfieldError,
-        ):  # a full or read-only disk costs the next run its start, and this one nothing
+        except (OSError, LevelfieldError):  # a full disk costs the next run its start alone
             return False
 
     def _learn(self) -> None:

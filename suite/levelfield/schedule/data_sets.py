@@ -49,10 +49,7 @@ class Hooks(NamedTuple):
 
 
 def hooks() -> Hooks:
-    """Return what the installed plug-in brings.
-
-    Raises LevelfieldError: there is none, or it cannot be loaded.
-    """
+    """Return what the installed plug-in brings; LevelfieldError: there is none, or it cannot be loaded."""
     for plugin in plugins.installed(plugins.DATA_SETS):
         try:
             return plugins.load(plugin, Hooks)
@@ -75,10 +72,7 @@ def read(values: Collection[str], profile: str) -> tuple[DataRequest, ...]:
 
 
 def networks(models: Collection[str], requests: Collection[DataRequest]) -> tuple[str, ...]:
-    """Return the models that are measured: those that were named, with the networks that answer the data sets.
-
-    Raises LevelfieldError: none of the models answers one of the data sets.
-    """
+    """Return the models that are measured: those that were named, and the networks that answer the data sets."""
     return hooks().networks(models, requests) if requests else tuple(models)
 
 
@@ -101,10 +95,7 @@ def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, need
 
 
 def check_same(found: Iterable[DataSet], before: Sequence[DataSet]) -> None:
-    """Refuse data that are not those that an earlier run answered.
-
-    Raises LevelfieldError: one holds other items, or texts were split into other pieces.
-    """
+    """Refuse (LevelfieldError) data that are not those that an earlier run answered."""
     was = {(each.task, each.model): each for each in before}
     for each in found:
         known = was.get((each.task, each.model))

@@ -29,11 +29,11 @@ from levelfield.record.states import probes_of
 from levelfield.schedule import pacing
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of
-from levelfield.schedule.launch_groups import reusable_workers
-from levelfield.schedule.launches import bring_up, probe
+from levelfield.schedule.launches import bring_up, probe, rotate
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_all_again
+from levelfield.schedule.pacing import reusable_workers
 from levelfield.schedule.preparation import canary_arm, canary_case
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.roofline import array_bytes
@@ -46,7 +46,6 @@ from levelfield.schedule.rounds import (
     round_ns,
     warm_up,
 )
-from levelfield.schedule.timed_inputs import rotate
 from levelfield.schedule.training_verification import verify_trainings
 from levelfield.schedule.whole_launch import OpenGeneration, cold_starts, peak_memory, trainings, work
 
@@ -67,15 +66,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class Generations:
-    """Measure one generation at a time, and own the workers that are kept from one case to the next.
-
-    Parameters
-    ----------
-    run
-        The record so far.
-    resources, journal, listener, warn
-        Where it is measured, what it is written to, what receives the progress, and what takes warnings.
-    """
+    """Measure one generation at a time, and own the workers that are kept from one case to the next."""
 
     def __init__(
         self,
@@ -370,10 +361,7 @@ class Generations:
             self._failed[block, arm] = GIVE_UP_AFTER if permanent else self._failed.get((block, arm), 0) + 1
 
     def _probe(self, outcome: Outcome, *, if_image_unknown: bool = False) -> None:
-        """Probe a worker after its rounds, if it is there; the first of each image says what is installed there.
-
-        One that answers several cases is asked once, unless nothing is known of its image yet.
-        """
+        """Probe a worker after its rounds; the first of each image says what is installed there."""
         if outcome.worker is None:
             return
         image = self._resources.image(outcome.arm)

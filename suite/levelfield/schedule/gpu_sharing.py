@@ -56,10 +56,7 @@ def estimate(case: Case, backend: str, own: OwnFile | None = None) -> int:
 def memory_groups(
     arms: Sequence[Arm], needs: Mapping[str, int], room: int, apart: Iterable[str] = ()
 ) -> list[MemoryGroup]:
-    """Divide arms into groups that fit, each as large as it can be.
-
-    `needs`: arm id to bytes. Returns every arm once; first fit, in the order given.
-    """
+    """Divide arms into groups that fit (`needs`: bytes by arm id), first fit in the order given."""
     found: list[list[Arm]] = []
     left: list[int] = []
     alone = frozenset(apart)
@@ -94,17 +91,7 @@ def _twins(arms: Sequence[Arm], needs: Mapping[str, int], room: int) -> list[Mem
 
 
 class MemorySharing:
-    """The GPU's memory, and what each arm has been seen to take of it during a run.
-
-    Parameters
-    ----------
-    device
-        The GPU; None: none is used, and all arms are one group.
-    one_process
-        The GPU lets one process in at a time.
-    own
-        The user's own file, where one is measured.
-    """
+    """The GPU's memory (no device: all arms are one group), and what each arm has been seen to take of it."""
 
     def __init__(self, device: Device | None, *, one_process: bool = False, own: OwnFile | None = None) -> None:
         self._device = device
@@ -171,10 +158,7 @@ def _key(case: Case, arm: str) -> tuple[str, ...]:
 
 
 def sharing_of(run: Run, device: Device | None) -> MemorySharing:
-    """Return how a run shares its GPU, by its fingerprint.
-
-    `device`: the GPU; None: none is used.
-    """
+    """Return how a run shares its GPU, by its fingerprint; no device: none is used."""
     gpus = from_facts(run.machine.get("gpu", {})).gpus
     return MemorySharing(
         device, one_process=any(gpu.index == run.settings.gpu and gpu.one_process for gpu in gpus), own=run.settings.own

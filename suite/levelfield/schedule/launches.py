@@ -6,21 +6,28 @@ import os
 import random
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from levelfield.launchers.protocol import READY_TIMEOUT_S, LaunchSpec, WorkerPaths
 from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
 from levelfield.plan import cpu_pinning
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
+from levelfield.prepare.own_model import store
 from levelfield.record.schema import Arm, Case, Failure, Launch
-from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
+from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, run_jobs, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder, task_for
-from levelfield.worker.messages import Load, Loaded, Probe, Probed
+from levelfield.worker import sources
+from levelfield.worker.messages import Load, Loaded, Probe, Probed, Rotate, Rotated
+from levelfield.zoo import decoding, inputs, models
+from levelfield.zoo.decoding import Call
 from levelfield.zoo.training import convergence, parity
+from levelfield.zoo.weights import Arrays
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
@@ -261,10 +268,7 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
-    """Ask a worker for its memory, libraries and environment, and keep them in its launch.
-
-    Returns none where there is no worker, or it did not answer.
-    """
+    """Keep a worker's memory, libraries and environment in its launch; none: it did not answer."""
     probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     if probed is None:
         return None
@@ -274,3 +278,75 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
         environment=probed.environment,
     )
     return probed
+
+
+TIMED_SETS = 4
+"""Batches, unless they are large."""
+FEWEST_SETS = 2
+MOST_SETS_BYTES = 64 << 20
+"""Of all batches together, unless two of them are more."""
+ROTATE_TIMEOUT_S = 300.0
+
+
+def sets_of(resources: RunResources, case: Case) -> int:
+    """Return how many batches of inputs a case's timed calls take in turn.
+
+    One where the calls choose no inputs, or must not: `data-pipeline` reads the next batch of a dataset in every call
+    anyway; a network in Python has its inputs itself; a training step changes the weights, so that no call repeats
+    another, and processes that train together need not agree on which batch comes next.
+    """
+    own, plain = resources.own_of(case), case.timed or case.definition.driven
+    if not plain or case.trains or case.definition.from_dataset or (own is not None and own.model.function):
+        return 1
+    return max(FEWEST_SETS, min(TIMED_SETS, MOST_SETS_BYTES // max(1, _batch_bytes(resources, case))))
+
+
+def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
+    """Have every worker make the inputs of its timed calls, several at once; a worker that cannot is ended."""
+    sets = sets_of(resources, case)
+    if sets == 1:
+        return
+    _digest(resources, case, sets)  # made once, before several look for it
+
+    def rotate_one(outcome: Outcome) -> None:
+        rotated = ask(outcome, "load", Rotate(sets), Rotated, ROTATE_TIMEOUT_S)
+        if rotated is None:
+            return
+        expected = (
+            _digest(resources, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
+        )
+        if require_same(outcome, "timed inputs", rotated.sha256, expected):
+            outcome.note(timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256)
+
+    run_jobs([partial(rotate_one, outcome) for outcome in outcomes], at_once=case.threads)
+
+
+def _batch_bytes(resources: RunResources, case: Case) -> int:
+    own = resources.own_of(case)
+    if own is not None:
+        return sum(
+            np.dtype(each.dtype).itemsize * math.prod(each.shape) * (case.batch if each.batched else 1)
+            for each in own.model.inputs
+        )
+    tensors = models.get(case.model).inputs
+    return case.batch * sum(np.dtype(tensor.dtype).itemsize * math.prod(tensor.shape) for tensor in tensors)
+
+
+def _digest(resources: RunResources, case: Case, sets: int) -> str:
+    own = resources.own_of(case)
+    if own is None:
+        return _zoo_digest(case.model, case.batch, sets, call_of(case))
+    described = store.description(own.model, str(resources.artifacts.root))
+    made = sources.rotation(lambda first: inputs.make_own(described, first, case.batch), sets=sets, batch=case.batch)
+    return sources.rotation_digest(made)
+
+
+@functools.cache
+def _zoo_digest(model: str, batch: int, sets: int, call: Call | None) -> str:
+    """Return the digest of a model's first batches; made once, since they are the same in every launch."""
+    found = models.get(model)
+
+    def make(first: int) -> Arrays:
+        return inputs.make(found, first, batch) if call is None else decoding.inputs(found, call, first, batch)
+
+    return sources.rotation_digest(sources.rotation(make, sets=sets, batch=batch))

@@ -40,10 +40,7 @@ _T = TypeVar("_T", bound=Reply)
 
 
 def ask(outcome: Outcome, stage: str, request: Request, kind: type[_T], timeout_s: float) -> _T | None:
-    """Ask a worker something; one that cannot answer is ended, and its launch has the failure.
-
-    Returns none where there is no worker, or it failed.
-    """
+    """Ask a worker something; one that cannot answer (none is returned) is ended, and its launch has the failure."""
     if outcome.worker is None:
         return None
     try:

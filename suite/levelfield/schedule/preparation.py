@@ -29,8 +29,7 @@ from levelfield.record.schema import Arm, Case, Image
 from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
-from levelfield.schedule.resources import Driver, RunResources
-from levelfield.schedule.time_spent import Stopwatch
+from levelfield.schedule.resources import Driver, RunResources, Stopwatch
 from levelfield.zoo import models, weights
 
 IMAGES_AT_ONCE = 2
@@ -109,10 +108,7 @@ def _caches(plan: Plan) -> Path:
 def _driver(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
 ) -> Driver | None:
-    """Let a plug-in prepare what makes the calls of its scenarios, for every Python that workers run.
-
-    Raises LevelfieldError: the plug-in is not installed, or broken.
-    """
+    """Let a plug-in prepare what makes the calls of its scenarios, for every Python that workers run."""
     name = next((block.case.scenario for block in plan.blocks if block.case.definition.driven), "")
     if not name:
         return None
@@ -180,11 +176,7 @@ def _made(
     *,
     judged: bool,
 ) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], Exported | None]:
-    """Make the model files, all images, and then weights and references; of a network in Python also its answer.
-
-    The canary comes first: it is small, so that the base is made while the wheels of others are fetched. Of the others
-    the longest comes first, so that the last does not keep all waiting.
-    """
+    """Make model files, images (the canary's base first, then the longest), weights and references."""
     images: dict[tuple[str, str, str, str | None], Image] = {}
     files: dict[FileKey, ModelFile] = {}
     exported: list[Exported] = []

@@ -4,7 +4,8 @@ import contextlib
 import hashlib
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -20,13 +21,45 @@ from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.reference import Reference
-from levelfield.record.schema import Arm, Artifact, Case, Computed, Fingerprint, Image, Parity
+from levelfield.record.schema import Arm, Artifact, Case, Computed, Fingerprint, Image, Parity, Phase
 from levelfield.schedule.outcomes import Outcome, Stamps
-from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Task
 from levelfield.zoo.spec import Own
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import Goal
+
+
+class Stopwatch:
+    """Adds every second to one phase: the innermost that is open, or `other` where none is."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since = clock()
+        self._open: list[Phase] = ["other"]
+        self._seconds: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: Phase) -> Iterator[None]:
+        """Add the time within the block to a phase, less that of the phases within it."""
+        self._add()
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self._add()
+            self._open.pop()
+
+    def take(self) -> dict[str, float]:
+        """Return the seconds of each phase since they were taken last; together they are the time that has passed."""
+        self._add()
+        taken, self._seconds = self._seconds, {}
+        return taken
+
+    def _add(self) -> None:
+        now = self._clock()
+        phase = self._open[-1]
+        self._seconds[phase] = self._seconds.get(phase, 0.0) + now - self._since
+        self._since = now
 
 
 class Driver(msgspec.Struct, frozen=True):
@@ -149,10 +182,7 @@ class RunResources(msgspec.Struct, frozen=True):
             self.hashed[arm.id, self._read_by(case, arm)] = stamps
 
     def _read_by(self, case: Case, arm: Arm) -> str:
-        """Return a file under the artifacts; ONNX keeps large tensors beside it, in files that begin with its name.
-
-        Empty: the weights are made in the worker, or the file is a user's own.
-        """
+        """Return the file under the artifacts that an arm reads; empty: weights made in the worker, or a user's own."""
         if case.converges or self.own_of(case) is not None:
             return ""
         if (file := self.file_of(case, arm)) is not None:
@@ -237,10 +267,7 @@ def new_caches() -> Path:
 
 
 def kept_caches(machine: Fingerprint) -> Path:
-    """Return the folder of what was compiled on a machine, which later runs find again.
-
-    Runs may use it at the same time: compilers write their files whole.
-    """
+    """Return the folder of what was compiled on a machine, which later runs find again."""
     root = paths.cache_folder("compiled")
     caches = root / machine_sha256(machine)[:16]
     caches.mkdir(exist_ok=True)

@@ -33,7 +33,7 @@ from levelfield.record.states import Judgement
 from levelfield.schedule.calm import NO_CANARY, MachineStates
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers, fail, failure
-from levelfield.schedule.time_spent import Stopwatch
+from levelfield.schedule.resources import Stopwatch
 from levelfield.worker.messages import Measure, Measured
 
 WARMUP_WINDOWS = 4

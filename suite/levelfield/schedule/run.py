@@ -16,10 +16,16 @@ from levelfield.record.journal import Finished, Journal, Resumed, TimeSpent, War
 from levelfield.record.schema import Absent, Block, Fingerprint, Run, Warning_
 from levelfield.schedule import pacing
 from levelfield.schedule.generations import Generations
-from levelfield.schedule.launch_groups import LaunchGroup, Pass, fitting, further_pass, remaining_passes
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import utc_now
-from levelfield.schedule.pacing import FIRST_LOOK_S
+from levelfield.schedule.pacing import (
+    FIRST_LOOK_S,
+    LaunchGroup,
+    Pass,
+    fitting,
+    further_pass,
+    remaining_passes,
+)
 from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.statistics.stopping import decide
 

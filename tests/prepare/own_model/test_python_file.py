@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.plan import Selection, make
 from levelfield.prepare.own_model import python_file, store
 
 TORCH = """
@@ -72,7 +71,7 @@ def test_a_record_finds_it_again(here: Path) -> None:
         python_file.keep_recorded("my net.py:build", found)
 
 
-@pytest.mark.parametrize("text", ["my net.py", "my net.py:", ":build", "my net.py:1x", "my net.py:a.b", "x" * 5000])
+@pytest.mark.parametrize("text", ["my net.py", ":build", "my net.py:a.b", "x" * 5000])
 def test_a_function_has_to_be_named(here: Path, text: str) -> None:
     assert here.is_dir()
     assert "names no function" in refused(text).message
@@ -82,41 +81,12 @@ def test_a_function_has_to_be_named(here: Path, text: str) -> None:
     ("content", "says"),
     [
         ("import torch\ndef other(): ...", "defines no function build: there is other"),
-        ("import torch\nbuild = 1", "defines no function build: there is none"),
         ("def build(): ...", "imports none of torch, jax, tensorflow"),
         ("import torch\nimport jax.numpy\ndef build(): ...", "imports torch and jax"),
-        ("from . import torch\ndef build(): ...", "imports none"),
         ("def build(:", "is no Python that can be read (line 1)"),
-        ("\0", "is no Python that can be read"),
         ("(" * 5000, "is no Python that can be read"),
     ],
 )
 def test_what_is_no_such_file_is_refused(here: Path, content: str, says: str) -> None:
     (here / "net.py").write_text(content)
     assert says in refused("net.py:build").message
-
-
-def test_the_backends_of_its_framework_run_it(here: Path) -> None:
-    assert here.is_dir()
-    own = python_file.keep("my net.py:build")
-    made = make(Selection("smoke", own=own), available=(0, 1))
-    assert {arm.backend for arm in made.answering} == {"torch", "torch-compile"}
-    assert [block.case.scenario for block in made.blocks][:1] == ["latency"]
-    assert not made.files
-    assert "onnxruntime" not in " ".join(made.images)
-    with pytest.raises(LevelfieldError, match="is written for torch, and jax is not of it"):
-        make(Selection(own=own, backends=("jax",)), available=(0, 1))
-    with pytest.raises(LevelfieldError, match="cannot be measured in training"):
-        make(Selection(own=own, scenarios=("training",)), available=(0, 1))
-    with pytest.raises(LevelfieldError, match="two runs"):
-        make(Selection(own=own, models=("mlp",)), available=(0, 1))
-
-
-def test_it_runs_in_containers_alone(here: Path) -> None:
-    assert here.is_dir()
-    own = python_file.keep("my net.py:build")
-    python_file.check_isolated(own, iter(["docker", "docker"]))
-    python_file.check_isolated(None, iter(["host"]))
-    for kind in ("venv", "host"):
-        with pytest.raises(LevelfieldError, match="containers alone"):
-            python_file.check_isolated(own, iter(["docker", kind]))

@@ -36,16 +36,6 @@ def judge(found: Verified, precision: str = "fp32", expected: tuple[Answer, ...]
     return reference.compare_answer(found, expected, precision, 4)
 
 
-def test_the_same_is_equal() -> None:
-    one = judge(said(LOGITS, CLASSES))
-    assert one.equal
-    assert one.relative_error == 0
-    assert one.tolerance == 1e-4
-    assert one.inputs == 4
-    assert len(one.projection) == 64
-    assert one.computed_in == "fp32"
-
-
 def test_rounding_is_equal_and_a_mistake_is_not() -> None:
     assert judge(said(LOGITS * np.float32(1 + 5e-5), CLASSES)).equal
     one = judge(said(LOGITS * np.float32(1 + 2.2e-4), CLASSES))
@@ -81,12 +71,6 @@ def test_what_a_worker_may_say_that_is_no_answer() -> None:
     assert not one.equal
     assert one.reason == "The output logits holds NaN or infinity."
     assert isinstance(one.relative_error, Absent)
-
-
-def test_what_was_computed_in_something_else_is_not_equal() -> None:
-    one = judge(said(LOGITS, CLASSES, computed=Computed({"bf16": 9, "fp32": 1}, "its graph")))
-    assert not one.equal
-    assert "It was asked for fp32" in one.reason
 
 
 def test_a_reference_that_is_no_number_is_refused() -> None:

@@ -13,7 +13,6 @@ from levelfield import plan
 from levelfield.options import rerun
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import onnx_format, store
-from levelfield.record.schema import OwnFile
 from levelfield.run import reproduce
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
@@ -40,15 +39,6 @@ def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
     kept.unlink()
     with refused("my model .2..onnx", "is not here", "--model PATH"):
         store.find_recorded(one)
-
-
-def test_a_name_that_is_no_text(tmp_path: Path) -> None:
-    path = tmp_path / os.fsdecode(b"caf\xe9\x1b[31m.onnx")
-    path.write_bytes(onnx_files.classifier())
-    one = read(path)
-    assert one.file == "caf?\ufffd[31m.onnx"
-    assert msgspec.json.decode(msgspec.json.encode(one), type=OwnFile) == one
-    assert store.find_recorded(one) == one
 
 
 def test_workers_get_the_file_with_all_its_sizes(tmp_path: Path) -> None:
@@ -78,7 +68,7 @@ def test_weights_beside_it_travel_with_it(tmp_path: Path) -> None:
     assert read(tmp_path / "big.onnx").model != one.model
 
 
-@pytest.mark.parametrize("place", ["../w.bin", "/etc/passwd", "a/b", "..", "model.onnx", ".hidden", "a\\b"])
+@pytest.mark.parametrize("place", ["../w.bin", "/etc/passwd", "..", "model.onnx", ".hidden"])
 def test_weights_elsewhere_are_not_read(tmp_path: Path, place: str) -> None:
     path = onnx_files.write(tmp_path, "big.onnx", onnx_files.classifier(beside=place))
     with refused("only files in its own folder"):
@@ -122,14 +112,6 @@ def test_values_of_ones_own(tmp_path: Path) -> None:
     np.savez(tmp_path / "several.npz", x=np.ones((3, 16), dtype=np.float32))
     with refused("archive of several arrays"):
         read(path, values={"features": tmp_path / "several.npz"})
-    for wrong in (np.ones((0, 16), dtype=np.float32), np.float32(1)):
-        np.save(tmp_path / "wrong.npy", wrong)
-        with refused("cannot be taken"):
-            read(path, values={"features": tmp_path / "wrong.npy"})
-    long = (tmp_path / "x.npy").read_bytes().replace(b"(3, 16), }", b"(3" + b"0" * 7 + b",16)}")
-    (tmp_path / "long.npy").write_bytes(long)
-    with refused("cannot be taken"):
-        read(path, values={"features": tmp_path / "long.npy"})
     with refused("has no input other", "features"):
         read(path, values={"other": tmp_path / "x.npy"})
 
@@ -140,7 +122,6 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         (b"hello, world", "is not an ONNX model, or a damaged one"),
         (os.urandom(4096), "is not an ONNX model, or a damaged one"),
         (onnx_files.classifier()[:-200], "it ends in the middle"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
     ):
         with refused(says):
             read(onnx_files.write(tmp_path, "x.onnx", content))
@@ -163,8 +144,6 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     [
         ({"sha256": "../../../etc/passwd"}, "no SHA-256"),
         ({"beside": {"w": "../x"}}, "no SHA-256"),
-        ({"model": "another"}, "says otherwise of encoder.onnx"),
-        ({"outputs": ("y",)}, "says otherwise of encoder.onnx"),
         ({"precision": "fp16"}, "says otherwise of encoder.onnx"),
     ],
 )
@@ -172,15 +151,6 @@ def test_a_record_that_lies_about_the_file(tmp_path: Path, lie: dict[str, Any], 
     one = read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), {"sequence": 12})
     with refused(says):
         store.find_recorded(msgspec.structs.replace(one, **lie))
-
-
-def test_options_without_a_file(tmp_path: Path) -> None:
-    with refused("--input is about an ONNX file", "--model FILE.onnx"):
-        store.requested(None, (("a", "1"),))
-    path = onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier())
-    with refused("--input was given twice for a"):
-        store.requested(path, (("a", "1"), ("a", "2")))
-    assert store.requested(None, ()) is None
 
 
 def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:

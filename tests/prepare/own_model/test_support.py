@@ -31,9 +31,7 @@ def test_what_is_planned_for_it(tmp_path: Path) -> None:
     [
         ({"models": ("mlp",)}, "--models names those of this tool"),
         ({"backends": ("torch", "onnxruntime", "jax")}, "torch, jax read no ONNX file"),
-        ({"backends": ("torch",)}, "torch reads no ONNX file"),
         ({"scenarios": ("training",)}, "cannot be measured in training: a file says how to answer"),
-        ({"scenarios": ("convergence",)}, "cannot be measured in convergence"),
         ({"scenarios": ("data-pipeline",)}, "there is no dataset for it"),
         ({"precisions": ("bf16",)}, "is in fp32, and is measured as it is"),
     ],

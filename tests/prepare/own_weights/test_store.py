@@ -10,7 +10,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
-from levelfield.prepare.own_weights import folder, store
+from levelfield.prepare.own_weights import store
 from levelfield.record.schema import OwnWeights
 from levelfield.zoo import models as zoo
 from levelfield.zoo import weights
@@ -29,12 +29,6 @@ def refused(path: Path) -> LevelfieldError:
         store.keep(path)
     assert caught.value.fix
     return caught.value
-
-
-def test_what_is_kept_is_no_more_public_than_the_folder(tmp_path: Path) -> None:
-    path = saved.bert(tmp_path / "given")
-    (path / folder.SINGLE).chmod(0o600)
-    assert store.file_of(kept_of(path).model).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
@@ -74,17 +68,10 @@ def changed(path: Path, **fields: Any) -> Path:
     ("fields", "says"),
     [
         ({"model_type": "t5"}, "family 't5'"),
-        ({"model_type": None}, "Expected `str`"),
         ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'"),
-        ({"hidden_size": "64"}, "Expected `int`"),
         ({"hidden_size": -64}, "Expected `int` >= 1"),
-        ({"num_attention_heads": 0}, "no network that has a definition here"),
         ({"num_attention_heads": 5}, "not divided into 5 heads"),
-        ({"num_hidden_layers": 10**9}, "Expected `int` <= 256"),
         ({"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 256}, "parameters"),
-        ({"vocab_size": 10**30}, "no network that has a definition here"),
-        ({"layer_norm_eps": 0.0}, "Expected `float` > 0"),
-        ({"is_decoder": True}, "is_decoder is 'True'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
         ({"num_hidden_layers": 3}, "holds no tensor encoder.layer.2"),
         ({"num_hidden_layers": 1}, "holds encoder.layer.1"),
@@ -98,7 +85,7 @@ def test_a_configuration_that_does_not_fit_is_refused(tmp_path: Path, fields: di
     assert "config.json" in error.message or "safetensors" in error.message or "holds no tensor" in error.message
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> None:
     path = saved.bert(tmp_path / "bert")
     (path / "config.json").write_bytes(content)
@@ -116,15 +103,6 @@ def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
     assert store.file_of(kept.model).read_bytes() == content
 
 
-def test_a_failed_conversion_leaves_nothing(tmp_path: Path) -> None:
-    kept = kept_of(saved.bert(tmp_path / "plain"))
-    tensors = saved.random_tensors(zoo.get(kept.model))
-    tensors["encoder.layer.1.output.dense.bias"][0] = np.nan
-    before = sorted(store.file_of(kept.model).parent.iterdir())
-    refused(saved.folder(tmp_path / "broken", saved.BERT, tensors))
-    assert sorted(store.file_of(kept.model).parent.iterdir()) == before
-
-
 def test_what_a_record_names_is_found_by_its_digest(tmp_path: Path) -> None:
     kept = kept_of(saved.bert(tmp_path / "bert"))
     assert store.find_recorded(kept) == kept
@@ -132,9 +110,7 @@ def test_what_a_record_names_is_found_by_its_digest(tmp_path: Path) -> None:
     for strange in (
         msgspec.structs.replace(kept, sha256="../../etc"),
         msgspec.structs.replace(kept, sha256="0" * 64),
-        msgspec.structs.replace(kept, model="mlp"),
         msgspec.structs.replace(kept, model="../../etc"),
-        msgspec.structs.replace(kept, model=kept.model + "+layers=9"),
         msgspec.structs.replace(kept, model=f"bert-{kept.sha256[:8]}"),
         msgspec.structs.replace(kept, config=kept.config | {"hidden_size": "65"}),
     ):
@@ -145,11 +121,6 @@ def test_what_a_record_names_is_found_by_its_digest(tmp_path: Path) -> None:
 @pytest.fixture
 def network(tmp_path: Path) -> Path:
     return saved.bert(tmp_path / "bert")
-
-
-def test_the_same_content_twice_is_refused(tmp_path: Path, network: Path) -> None:
-    with pytest.raises(LevelfieldError, match="twice"):
-        store.read((network, saved.bert(tmp_path / "same")), ())
 
 
 def test_a_plan_measures_them_on_what_takes_them(network: Path) -> None:

@@ -4,8 +4,7 @@ import io
 import multiprocessing
 import os
 import signal
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -29,7 +28,6 @@ from levelfield.schedule import roofline
 from levelfield.schedule.outcomes import utc_now
 from tests import canaries
 from tests.commands import eventually
-from tests.conftest import mounted
 from tests.run.upgrade.journals import MACHINE, NEW, OLD
 
 
@@ -75,7 +73,7 @@ class Machine:
 
 
 @pytest.fixture
-def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """Let plans be of canaries, which need no framework, of one generation; and the probe's arrays be short."""
 
     def planned(selection: Selection) -> Plan:
@@ -86,7 +84,8 @@ def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(plan, "make", planned)
     monkeypatch.setattr(roofline, "SMALLEST_BYTES", 1 << 20)
     monkeypatch.setattr(roofline, "LARGEST_BYTES", 1 << 20)
-    return Machine(reports)
+    with canaries.quickly():
+        yield Machine(reports)
 
 
 def runs(state: State) -> list[str]:
@@ -115,14 +114,6 @@ def test_old_new_old_over_boots(machine: Machine) -> None:
     assert machine.next() == found
 
 
-@pytest.mark.extended
-def test_sides_that_are_declared_take_turns_by_themselves(machine: Machine) -> None:
-    machine.begin(sides=("a", "b"))
-    found = [machine.next() for _ in Phase][-1]
-    assert [boot.begun.side for boot in found.boots] == ["old", "new", "old"]
-    assert last_line(machine) == "Done: levelfield upgrade verdict up"
-
-
 def _killed_in_a_window(machine: Machine) -> str:
     """Let another process measure, and kill it once a window is on the disk; return its run."""
     child = multiprocessing.get_context("fork").Process(target=machine.next)
@@ -149,17 +140,6 @@ def test_a_run_that_was_killed_goes_on_in_its_boot(machine: Machine) -> None:
     found = machine.next()
     assert runs(found) == [run]
     assert files.read(machine.reports / run).resumed
-
-
-def test_a_run_that_was_killed_is_left_in_another_boot_and_stays_readable(machine: Machine) -> None:
-    machine.begin()
-    run = _killed_in_a_window(machine)
-    machine.reboot()
-    found = machine.next()
-    assert run not in runs(found)
-    assert [each.run for each in found.left] == [run]
-    kept = journal.fold(journal.read(machine.reports / run / files.JOURNAL))
-    assert kept.finished is None
 
 
 def test_a_run_that_ended_before_it_was_counted_is_counted_once(machine: Machine) -> None:
@@ -219,19 +199,3 @@ def test_a_run_that_was_changed_or_deleted_is_refused(machine: Machine) -> None:
     machine.refuses("which the upgrade up counts, is not in", "from a copy")
     record.write_bytes(content)
     assert len(machine.next().boots) == 2
-
-
-def test_a_full_disk_costs_nothing_that_was_counted(machine: Machine, tmp_path: Path) -> None:
-    with mounted(tmp_path / "small", "4m") as disk:
-        machine.reports = disk
-        machine.begin(boots=2)
-        found = machine.next()
-        machine.reboot()
-        filler = disk / "filler"
-        subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4096"], capture_output=True, check=False)
-        with pytest.raises(LevelfieldError, match=r"cannot be (written|made)") as caught:
-            machine.next()
-        assert caught.value.fix
-        assert store.load("up", disk).boots == found.boots
-        filler.unlink()
-        assert len(machine.next().boots) == 2

@@ -17,6 +17,7 @@ from levelfield.run.upgrade.progress import (
     advice,
     fold,
     step,
+    without_way_back,
 )
 from tests.run.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
@@ -47,13 +48,6 @@ def test_what_comes_next_is_said(sides: str, says: str) -> None:
     assert advice(state(sides)).startswith(says)
 
 
-def test_without_going_back_the_new_stack_is_the_last() -> None:
-    assert advice(state("oonn", ONE_WAY)) == "Done: levelfield upgrade verdict up"
-    assert step(state("o", ONE_WAY), here("new")) == Measure(Phase.NEW)
-    assert state("on", ONE_WAY).phase is Phase.NEW, "the old stack is out of reach"
-    assert state("onn", ONE_WAY).phase is None
-
-
 @pytest.mark.parametrize(
     ("sides", "side", "says"),
     [
@@ -67,6 +61,12 @@ def test_a_side_that_would_leave_a_phase_incomplete_is_refused(sides: str, side:
     with pytest.raises(LevelfieldError, match=says) as caught:
         step(state(sides), here(side))
     assert caught.value.fix
+
+
+def test_an_upgrade_turns_out_to_have_no_way_back_unless_it_was_gone() -> None:
+    assert without_way_back(state("oonn")).phase is None
+    with pytest.raises(LevelfieldError, match="measured again in 1 boot, so that there is a way back"):
+        without_way_back(state("oonno"))
 
 
 def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:

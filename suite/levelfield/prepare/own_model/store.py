@@ -32,7 +32,6 @@ MAX_BYTES = (2 << 30) - 1
 MAX_VALUES_BYTES = 4 << 30
 _CHUNK = 1 << 22
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_LFS = b"version https://git-lfs.github.com/"
 
 
 def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile | None:
@@ -208,10 +207,6 @@ def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[
 
 def _graph(path: Path, name: str) -> onnx_format.Graph:
     """Read what a file declares; whatever is wrong with it is one sentence."""
-    with path.open("rb") as file:
-        start = file.read(len(_LFS))
-    if start == _LFS:
-        raise LevelfieldError(f"{name} is a pointer of Git LFS, not the file itself.", fix="Fetch it: git lfs pull.")
     try:
         with _mapped(path) as whole:
             return onnx_format.read_graph(whole)

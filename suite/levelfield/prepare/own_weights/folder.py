@@ -1,12 +1,20 @@
 """A folder as the transformers library saves a network: its configuration, and its tensors in one file or several.
 
 Only safetensors files are read. Files that hold pickled objects are refused: to read one is to run what it says.
+
+A safetensors file (https://huggingface.co/docs/safetensors/index#format) has eight bytes with the length of a header,
+little endian; the header, as JSON; and one buffer. Offsets are relative to the buffer, and tensors fill it without
+holes. Nothing in such a file is executed, and all that it says is checked against its length before a tensor is read.
 """
 
 import hashlib
+import math
+import mmap
 import os
+from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -14,7 +22,97 @@ import numpy.typing as npt
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, printable
-from levelfield.prepare.own_weights.safetensors_format import FLOATING, Mapped, Stored
+
+LENGTH_BYTES = 8
+MOST_HEADER_BYTES = 32 << 20
+"""Some hundred thousand tensors; the format itself ends at 100 MB."""
+MOST_DIMENSIONS = 8
+FLOATING = {"F32": 4, "F16": 2, "BF16": 2}
+"""Types that become float32 exactly, and the bytes of an element."""
+_ITEM_BYTES = FLOATING | {
+    "F64": 8,
+    "I64": 8,
+    "U64": 8,
+    "I32": 4,
+    "U32": 4,
+    "I16": 2,
+    "U16": 2,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+}
+_Whole = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """What a header says of a tensor."""
+
+    dtype: str
+    shape: Annotated[tuple[_Whole, ...], msgspec.Meta(max_length=MOST_DIMENSIONS)]
+    data_offsets: tuple[_Whole, _Whole]
+    """Its first byte in the buffer, and the one after its last."""
+
+
+class Mapped:
+    """A file of tensors, mapped into memory; raises ValueError where it is no safetensors file, or a damaged one."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        size = os.fstat(file.fileno()).st_size
+        self.tensors, start = _header(file, size)
+        self._buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+
+    def read(self, name: str) -> npt.NDArray[np.float32]:
+        """Return a tensor as float32, in C order."""
+        stored = self.tensors[name]
+        begin, end = stored.data_offsets
+        raw = self._buffer[begin:end]
+        if stored.dtype == "BF16":  # the upper half of a float32
+            wide = np.frombuffer(raw, dtype="<u2").astype(np.uint32) << np.uint32(16)
+            return wide.view(np.float32).reshape(stored.shape)
+        found = np.frombuffer(raw, dtype="<f4" if stored.dtype == "F32" else "<f2").reshape(stored.shape)
+        return found.astype(np.float32, copy=False)
+
+
+def _header(file: BufferedReader, size: int) -> tuple[dict[str, Stored], int]:
+    """Return the tensors of a file, and where its buffer begins."""
+    length = int.from_bytes(file.read(LENGTH_BYTES), "little")
+    if size < LENGTH_BYTES + 2 or length < 2:
+        raise ValueError("it is too short to hold a header")
+    if length > MOST_HEADER_BYTES:
+        raise ValueError(f"its header would have {length:,} bytes, and {MOST_HEADER_BYTES:,} are the most")
+    if LENGTH_BYTES + length > size:
+        raise ValueError(f"its header would have {length:,} bytes, and the file has {size:,}")
+    raw = file.read(length)
+    if not raw.startswith(b"{"):
+        raise ValueError("its header is no JSON object")
+    try:
+        entries = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        entries.pop("__metadata__", None)
+        found = {name: msgspec.json.decode(entry, type=Stored) for name, entry in entries.items()}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"its header cannot be read ({error})") from error
+    _check(found, size - LENGTH_BYTES - length)
+    return found, LENGTH_BYTES + length
+
+
+def _check(tensors: Mapping[str, Stored], buffer_bytes: int) -> None:
+    """Refuse tensors that overlap, leave holes, end beyond the file, or have not the length of their shape."""
+    at = 0
+    for name, stored in sorted(tensors.items(), key=lambda entry: entry[1].data_offsets):
+        begin, end = stored.data_offsets
+        if begin != at:
+            raise ValueError(f"its tensor {name[:80]!r} overlaps another, or leaves a hole before it")
+        item = _ITEM_BYTES.get(stored.dtype)
+        if item is not None and end - begin != item * math.prod(stored.shape):
+            raise ValueError(f"its tensor {name[:80]!r} has not as many bytes as its shape needs")
+        if end < begin:
+            raise ValueError(f"its tensor {name[:80]!r} ends before it begins")
+        at = end
+    if at != buffer_bytes:
+        raise ValueError(f"its tensors have {at:,} bytes, and {buffer_bytes:,} are there: it may be cut off")
+
 
 CONFIG = "config.json"
 SINGLE = "model.safetensors"
@@ -22,18 +120,8 @@ INDEX = "model.safetensors.index.json"
 MOST_CONFIG_BYTES = 1 << 20
 MOST_INDEX_BYTES = 64 << 20
 MOST_SHARDS = 1000
-_PICKLED = (
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-    "model.bin",
-    "model.pt",
-    "model.pth",
-    "tf_model.h5",
-    "flax_model.msgpack",
-)
 _CONVERT = 'convert it where you trust it: AutoModel.from_pretrained("FOLDER").save_pretrained("NEW")'
 _AGAIN = "Save it again with save_pretrained, or fetch the folder again."
-_LFS = b"version https://git-lfs"
 
 
 class Folder(msgspec.Struct, frozen=True):
@@ -136,14 +224,10 @@ def shown(text: str) -> str:
 def _require_safetensors(path: Path) -> None:
     if (path / SINGLE).exists() or (path / SINGLE).is_symlink():
         return
-    pickled = next((name for name in _PICKLED if (path / name).exists()), None)
-    if pickled is not None:
-        raise LevelfieldError(
-            f"{shown(path.name)} holds {pickled}, and only {SINGLE} is read: a pickled file can run any program.",
-            fix=f"{_CONVERT[0].upper()}{_CONVERT[1:]}.",
-        )
     raise LevelfieldError(
-        f"{shown(path.name)} holds neither {SINGLE} nor {INDEX}.", fix="Save the network there with save_pretrained."
+        f"{shown(path.name)} holds neither {SINGLE} nor {INDEX}.",
+        fix=f"Save the network there with save_pretrained. Other files are not read, since a pickled one can run any "
+        f"program: {_CONVERT}.",
     )
 
 
@@ -192,10 +276,6 @@ def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
 def _open(path: Path, name: str) -> tuple[Mapped, str, os.stat_result]:
     """Map a file of tensors; return it with its SHA-256 and what the file system says of it."""
     with _opened(path, name) as file:
-        if file.peek(len(_LFS)).startswith(_LFS):
-            raise LevelfieldError(
-                f"{name} is a pointer of Git LFS, not the file itself.", fix="Fetch it: git lfs pull."
-            )
         try:
             mapped = Mapped(file)
         except ValueError as error:

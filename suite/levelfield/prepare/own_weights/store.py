@@ -16,9 +16,7 @@ from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import folder as folders
-from levelfield.prepare.own_weights import picture_families as pictures
-from levelfield.prepare.own_weights import text_families as texts
-from levelfield.prepare.own_weights.family import Family
+from levelfield.prepare.own_weights.families import FAMILIES, WITH_HEAD, Family
 from levelfield.prepare.own_weights.folder import CONFIG, Folder, shown
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, OwnWeights
@@ -27,11 +25,6 @@ from levelfield.zoo import models, own_weights, weights
 from levelfield.zoo.spec import Model, Parameter
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_ALL = (texts.BERT, texts.LLAMA, texts.MISTRAL, pictures.VIT, pictures.RESNET, pictures.MOBILENET)
-FAMILIES: dict[str, Family] = {family.model_type: family for family in _ALL}
-"""By `model_type` of a configuration."""
-WITH_HEAD: dict[str, Family] = {"bert": texts.BERT_WITH_HEAD}
-"""Those that are read with their heads, where a data set asks for one."""
 
 
 def read(

@@ -70,10 +70,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def see(cpus: Sequence[int]) -> Seen:
-    """Look at this boot.
-
-    Raises LevelfieldError: the kernel does not say which boot this is.
-    """
+    """Look at this boot; LevelfieldError: the kernel does not say which boot this is."""
     boot_id = text(ROOT / _BOOT_ID)
     if isinstance(boot_id, Absent):
         raise LevelfieldError(
@@ -85,10 +82,7 @@ def see(cpus: Sequence[int]) -> Seen:
 
 
 def recognise(state: State, seen: Seen) -> Side:
-    """Return which side this boot is.
-
-    Raises LevelfieldError: it is another machine, or a third stack.
-    """
+    """Return which side this boot is; LevelfieldError: it is another machine, or a third stack."""
     begun = state.begun
     other = _differing(begun.hardware, seen.hardware)
     if other:
@@ -141,10 +135,7 @@ def begin(
     sides: Sequence[str] = (),
     see: See = see,
 ) -> State:
-    """Declare an upgrade, on the old stack.
-
-    Raises LevelfieldError: there is such an upgrade, or it cannot be planned.
-    """
+    """Declare an upgrade, on the old stack; LevelfieldError: there is such an upgrade, or it cannot be planned."""
     if options.data_sets:
         raise LevelfieldError(
             "An upgrade compares speed: answers to a data set are judged by `levelfield bench`.",

@@ -274,10 +274,7 @@ Step: TypeAlias = Measure | Resume | Nothing
 
 
 def step(state: State, here: Here) -> Step:
-    """Decide what this boot is for.
-
-    Raises LevelfieldError: the clock went back, or this side does not come next.
-    """
+    """Decide what this boot is for; LevelfieldError: the clock went back, or this side does not come next."""
     phase = state.phase
     if phase is None:
         return Nothing("")

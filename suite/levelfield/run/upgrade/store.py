@@ -1,7 +1,4 @@
-"""The folders of upgrades, `upgrades/NAME/` under the reports folder: journals, the records that count, and the state.
-
-A record that counts must be where it was, and unchanged since.
-"""
+"""The folders of upgrades, `upgrades/NAME/` under the reports folder: journals, records that count, the state."""
 
 import hashlib
 from collections.abc import Iterator
@@ -36,27 +33,18 @@ folder, names, open_journal = _ALL.folder, _ALL.names, _ALL.open
 
 
 def create(begun: Begun, reports: Path) -> State:
-    """Make the folder of an upgrade, and write the first line of its journal.
-
-    Raises LevelfieldError: there is one of that name, or the folder cannot be written.
-    """
+    """Make the folder of an upgrade and its journal; LevelfieldError: there is one, or it cannot be written."""
     _ALL.create(begun.name, reports, begun)
     return load(begun.name, reports)
 
 
 def load(name: str, reports: Path) -> State:
-    """Read an upgrade.
-
-    Raises LevelfieldError: there is none of that name, its journal is of a newer version, or it is damaged.
-    """
+    """Read an upgrade; LevelfieldError: there is none, or its journal is damaged or of a newer version."""
     return fold(_ALL.read(name, reports))
 
 
 def open_one(reports: Path) -> str:
-    """Return the name of the one upgrade that is not done.
-
-    Returns empty where all upgrades are done. Raises LevelfieldError: there is no upgrade, or several are not done.
-    """
+    """Return the name of the one upgrade that is not done; empty: all are; LevelfieldError: none or several."""
     known = names(reports)
     if not known:
         raise LevelfieldError(
@@ -74,10 +62,7 @@ def record_of(boot: Boot, reports: Path) -> Path:
 
 
 def check_records(state: State, reports: Path) -> None:
-    """Refuse to go on with runs that are gone or were changed.
-
-    Raises LevelfieldError: a record is missing, or its digest is another one.
-    """
+    """Refuse (LevelfieldError) to go on with runs that are gone or were changed."""
     for boot in state.boots:
         file = record_of(boot, reports)
         if not file.is_file():
