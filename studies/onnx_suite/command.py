@@ -102,7 +102,7 @@ class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
 
 
 class Kept:
-    """A launcher whose workers stay, one for each image, until they end by themselves."""
+    """A launcher whose workers stay, one for each image, until they end by themselves; exporters do not."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher, self.kind = launcher, launcher.kind
@@ -121,6 +121,8 @@ class Kept:
         return self._launcher.worker_paths(_without_cache(spec))
 
     def launch(self, spec: LaunchSpec) -> Worker:
+        if spec.export is not None:
+            return self._launcher.launch(spec)
         worker = self._workers.get(spec.image.name)
         if worker is None or not worker.alive:
             worker = self._workers[spec.image.name] = self._launcher.launch(_without_cache(spec))
@@ -251,8 +253,8 @@ def run(root: Path, launcher: Launcher, names: str = "", say: Progress = print) 
                 found += ((case, *each) for each in send(case, root, kept))
             except Exception as error:  # noqa: BLE001  (that there is none is what is tested)
                 found += ((case, backend, "fault", f"{type(error).__name__}: {error}") for backend in BACKENDS)
-            if number % 100 == 0:
-                say(f"{number} of {len(chosen)}")
+            if number % 100 == 99:
+                say(f"{number + 1} of {len(chosen)}: {Counter(each[2] for each in found)}")
     finally:
         kept.close()
     return SuiteRecord(
