@@ -506,6 +506,7 @@ _ENDS = {
     "wrong": "A wrong verdict",
 }
 """Of cases of ONNX's suite, in the order of the table."""
+_ENDS_RIGHT, _ENDS_APART = ("measured", "seen"), ("no reference", "not run")
 
 
 def _onnx_suite() -> Any:  # noqa: ANN401  (a record)
@@ -521,7 +522,25 @@ def onnx_suite() -> None:
         for backend in backends
         for end in _ENDS
     }
-    show(["Outcome", *backends], ([title, *(totals[each, end] for each in backends)] for end, title in _ENDS.items()))
+    shares = []
+    for backend in backends:
+        ends = record["plain"][backend]
+        right, out = (sum(ends.get(each, 0) for each in some) for some in (_ENDS_RIGHT, _ENDS_APART))
+        shares.append(f"{right} of {sum(ends.values()) - out} on {backend}")
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    print(
+        f"{record['sent']} of the {record['cases']} cases, drawn at random, were sent on {record['started'][:10]} "
+        f"({versions}). Of those that the framework runs, and whose inputs and outputs are of types that NumPy has, were "
+        f"compared with a right verdict: {', '.join(shares)}.\n"
+    )
+    show(
+        ["Outcome", *backends],
+        (
+            [title, *(totals[each, end] for each in backends)]
+            for end, title in _ENDS.items()
+            if any(totals[each, end] for each in backends)
+        ),
+    )
     print()
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, row in counts.items():

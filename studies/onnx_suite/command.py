@@ -6,9 +6,12 @@ was right.
 """
 
 import json
+import math
 import os
+import random
 import re
 import subprocess
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -43,6 +46,7 @@ WRITER = Path(__file__).with_name("cases.py")
 INDEX = "cases.json"
 BACKENDS = ("onnxruntime", "openvino")
 TIMEOUT_S = 120.0
+SEED = 0
 REASON_CHARS = 160
 
 Kind = Literal["measured", "seen", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
@@ -93,6 +97,9 @@ class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
     TRIAL = "onnx-suite"
 
     versions: dict[str, str]
+    sent: int
+    """Of `cases`."""
+    cases: int
     counts: dict[str, dict[str, dict[str, int]]]
     """Cases by operator (or kind of case, of those with several), backend and outcome."""
     plain: dict[str, dict[str, int]]
@@ -241,14 +248,20 @@ def share(record: SuiteRecord, backend: str) -> float:
     return right / (sum(ends.values()) - sum(ends.get(each, 0) for each in NOT_COUNTED))
 
 
-def run(root: Path, launcher: Launcher, names: str = "", say: Progress = print) -> SuiteRecord:
-    """Send the cases whose names match, and return the record."""
+def run(
+    root: Path, launcher: Launcher, names: str = "", say: Progress = print, *, limit_s: float = math.inf
+) -> SuiteRecord:
+    """Send the cases whose names match, in random order and until the time is over, and return the record."""
     suite = msgspec.json.decode((root / INDEX).read_bytes(), type=Suite)
     chosen = [case for case in suite.cases if re.search(names, case.name)]
+    random.Random(SEED).shuffle(chosen)  # noqa: S311
+    end = time.monotonic() + limit_s
     started, kept = utc_now(), Kept(launcher)
     found: list[tuple[Sent, str, Kind, str]] = []
     try:
         for number, case in enumerate(chosen):
+            if time.monotonic() > end:
+                break
             try:
                 found += ((case, *each) for each in send(case, root, kept))
             except Exception as error:  # noqa: BLE001  (that there is none is what is tested)
@@ -263,6 +276,8 @@ def run(root: Path, launcher: Launcher, names: str = "", say: Progress = print) 
         tool_version=__version__,
         machine=fingerprint(tuple(sorted(os.sched_getaffinity(0)))),
         versions={"onnx": suite.onnx, **kept.versions},
+        sent=len({case.name for case, *_ in found}),
+        cases=len(suite.cases),
         **tell(found, suite),
     )
 
@@ -277,11 +292,12 @@ def written(root: Path) -> Path:
 @click.command(context_settings=commands.SETTINGS)
 @click.option("--only", default="", metavar="PATTERN", help="Cases whose names match; default: all.")
 @click.option("--cases", "there", type=click.Path(path_type=Path), default=None, help="Cases that are written already.")
+@click.option("--minutes", type=float, default=math.inf, help="Time for it, of cases in random order; default: all.")
 @commands.out_option
-def main(only: str, there: Path | None, out: Path | None) -> None:
+def main(only: str, there: Path | None, minutes: float, out: Path | None) -> None:
     """Send ONNX's backend tests through the reader of users' files, and write what came out."""
     with commands.terminal() as listener, temporary_folder("suite") as folder:
-        record = run(there or written(folder), DockerLauncher(connect()), only, listener.say)
+        record = run(there or written(folder), DockerLauncher(connect()), only, listener.say, limit_s=60 * minutes)
         commands.write(record, out or commands.default_path(SuiteRecord.TRIAL))
         for backend in BACKENDS:
             listener.say(f"{backend}: {share(record, backend):.1%} of {json.dumps(record.plain[backend])}")
