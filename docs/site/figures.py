@@ -530,7 +530,7 @@ def onnx_suite() -> None:
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     print(
         f"{record['sent']} of the {record['cases']} cases, drawn at random, were sent on {record['started'][:10]} "
-        f"({versions}). Of those that the framework runs, and whose inputs and outputs are of types that NumPy has, were "
+        f"({versions}). Of those that the framework runs, and whose values are of types that NumPy has, were "
         f"compared with a right verdict: {', '.join(shares)}.\n"
     )
     show(
