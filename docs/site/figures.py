@@ -552,8 +552,14 @@ def onnx_suite() -> None:
 
 def onnx_suite_reasons(*outcomes: str) -> None:
     """Print the reasons of all cases that ended so, with how many there are and the first of them."""
-    groups = [each for each in _onnx_suite()["groups"] if each["outcome"] in outcomes]
-    rows = (
-        [each["backend"], each["reason"].replace("|", "\\|"), len(each["cases"]), each["cases"][0]] for each in groups
+    found: dict[tuple[str, str], list[str]] = {}
+    count: dict[tuple[str, str], int] = {}
+    for each in _onnx_suite()["groups"]:
+        if each["outcome"] in outcomes:
+            key = each["reason"].replace("|", "\\|"), each["cases"][0]
+            found.setdefault(key, []).append(each["backend"])
+            count[key] = len(each["cases"])
+    show(
+        ["Reason", "Cases", "The first", "Backend"],
+        ([reason, count[reason, first], first, ", ".join(names)] for (reason, first), names in found.items()),
     )
-    show(["Backend", "Reason", "Cases", "The first"], rows)

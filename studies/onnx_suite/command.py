@@ -237,7 +237,7 @@ def tell(outcomes: Iterable[tuple[Sent, str, Kind, str]], suite: Suite) -> dict[
 
 def _folded(case: Sent, reason: str) -> str:
     """Return a reason without what only this case calls by that name."""
-    text = printable(reason).replace(case.name, "FILE")
+    text = re.sub(r"(input|output) \S+ of FILE", r"\1 of FILE", printable(reason).replace(f"{case.name}.onnx", "FILE"))
     return " ".join(text.split())[:REASON_CHARS]
 
 
