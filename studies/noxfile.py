@@ -37,6 +37,7 @@ STUDIES = {
     "studies.reboots.command": "Try `upgrade` on a QEMU machine that reboots into another kernel: as root, 35 minutes.",
     "studies.simulation.command": "Simulate how often the rules err on a machine with two states: some minutes.",
     "studies.default_runs": "Add default runs, by their folders, to the record of runs at different hours.",
+    "studies.onnx_suite.command": "Send ONNX's backend tests through the reader of users' files: ten minutes or more.",
     "studies.streams": "Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, quiet.",
 }
 

@@ -493,3 +493,73 @@ def _rows_on_gpu(run: Run, figure: Callable[[Case, Row], str]) -> str:
 
 def _upgrade_on_gpu(path: Path) -> str:
     return str(json.loads(path.read_text(encoding="utf-8"))["answer"])
+
+
+_ENDS = {
+    "measured": "Measured, with the expected answer",
+    "seen": "Another answer, and seen as another",
+    "not run": "The backend says that it cannot run it",
+    "no reference": "ONNX Runtime without optimisations, the reference, says that it cannot run it",
+    "refused": "Refused by Levelfield",
+    "crashed": "The worker ended",
+    "fault": "An error of Levelfield's own",
+    "wrong": "A wrong verdict",
+}
+"""Of cases of ONNX's suite, in the order of the table."""
+_ENDS_RIGHT, _ENDS_APART = ("measured", "seen"), ("no reference", "not run")
+
+
+def _onnx_suite() -> Any:  # noqa: ANN401  (a record)
+    return _trial(max(path.stem for path in TRIALS.glob("onnx-suite-*.json")))
+
+
+def onnx_suite() -> None:
+    """Print how the cases of ONNX's suite ended, by backend, and then by operator."""
+    record = _onnx_suite()
+    counts, backends = record["counts"], ("onnxruntime", "openvino")
+    totals = {
+        (backend, end): sum(row.get(backend, {}).get(end, 0) for row in counts.values())
+        for backend in backends
+        for end in _ENDS
+    }
+    shares = []
+    for backend in backends:
+        ends = record["plain"][backend]
+        right, out = (sum(ends.get(each, 0) for each in some) for some in (_ENDS_RIGHT, _ENDS_APART))
+        shares.append(f"{right} of {sum(ends.values()) - out} on {backend}")
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    print(
+        f"{record['sent']} of the {record['cases']} cases, drawn at random, were sent on {record['started'][:10]} "
+        f"({versions}). Of those that the framework runs, and whose values are of types that NumPy has, were "
+        f"compared with a right verdict: {', '.join(shares)}.\n"
+    )
+    show(
+        ["Outcome", *backends],
+        (
+            [title, *(totals[each, end] for each in backends)]
+            for end, title in _ENDS.items()
+            if any(totals[each, end] for each in backends)
+        ),
+    )
+    print()
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, row in counts.items():
+        ends = tuple(", ".join(end for end in _ENDS if end in row.get(backend, {})) for backend in backends)
+        alike.setdefault(ends, []).append(f"{name} {sum(row[backends[0]].values())}")
+    rows = sorted(alike.items(), key=lambda each: -len(each[1]))
+    show(["Operators, and their cases", *backends], ([", ".join(names), *ends] for ends, names in rows))
+
+
+def onnx_suite_reasons(*outcomes: str) -> None:
+    """Print the reasons of all cases that ended so, with how many there are and the first of them."""
+    found: dict[tuple[str, str], list[str]] = {}
+    count: dict[tuple[str, str], int] = {}
+    for each in _onnx_suite()["groups"]:
+        if each["outcome"] in outcomes:
+            key = each["reason"].replace("|", "\\|"), each["cases"][0]
+            found.setdefault(key, []).append(each["backend"])
+            count[key] = len(each["cases"])
+    show(
+        ["Reason", "Cases", "The first", "Backend"],
+        ([reason, count[reason, first], first, ", ".join(names)] for (reason, first), names in found.items()),
+    )

@@ -47,8 +47,8 @@ _UNITS: Mapping[str, float] = MappingProxyType(
     {"fp32": 2.0**-24 * FACTOR, **dict.fromkeys(("int8", "int4"), FACTOR_LOWERED / INT8_STEPS / 2)}
     | {name: 2.0**-kept * FACTOR_LOWERED for name, kept in SIGNIFICANDS.items()}
 )
-"""Moves, relative to a number, or in int8 to the largest one that has its scale; where weights have four bits, what they
-are multiplied with may be rounded to eight."""
+"""Moves, relative to a number, or in int8 to the largest one that has its scale; where weights have four bits, what
+they are multiplied with may be rounded to eight."""
 _BY_TYPE: Mapping[str, str] = MappingProxyType({"float16": "fp16", "bfloat16": "bf16"})
 
 

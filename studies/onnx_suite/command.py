@@ -1,0 +1,307 @@
+"""Sends ONNX's backend tests through the reader of users' files: `python -m studies.onnx_suite.command`.
+
+Each case is read, planned, given a reference, loaded, and compared as in a run, with nothing timed: one worker for each
+image answers all of them, and is started again where it ended. What the case itself expects decides whether the verdict
+was right.
+"""
+
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+import msgspec
+import numpy as np
+
+from levelfield.errors import LevelfieldError, printable
+from levelfield.images import environments
+from levelfield.images.wheels import Progress
+from levelfield.launchers.docker import DockerLauncher, connect
+from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, WorkerPaths
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.paths import temporary_folder
+from levelfield.plan import Selection, make
+from levelfield.prepare.own_model import store
+from levelfield.record.schema import Image
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import Outcome, utc_now
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
+from levelfield.version import __version__
+from levelfield.worker.messages import Output, Verified, Verify
+from levelfield.worker.session import concatenated
+from studies import commands
+
+WRITER = Path(__file__).with_name("cases.py")
+INDEX = "cases.json"
+BACKENDS = ("onnxruntime", "openvino")
+TIMEOUT_S = 120.0
+SEED = 0
+REASON_CHARS = 160
+
+Kind = Literal["measured", "seen", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
+"""Measured, and the expected answer; another answer, and seen as another; refused; the reference says that it cannot
+run it; the backend says so; its worker ended; the verdict is wrong; an error of this tool's own."""
+NOT_COUNTED = ("no reference", "not run")
+"""Of what frameworks cannot run, nothing can be measured."""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A case of the suite."""
+
+    name: str
+    kind: str
+    folder: str
+    operators: tuple[str, ...]
+    values: dict[str, str]
+    """Files with values of inputs."""
+    sizes: dict[str, int]
+    """Of dimensions to which the file gives none."""
+    plain: bool
+    """Whether all inputs and outputs are tensors of a type of NumPy's own."""
+    expected: tuple[str, ...]
+    """Files with values of outputs; empty: it is none that NumPy has a type for."""
+    rtol: float
+    atol: float
+
+
+class Suite(msgspec.Struct, frozen=True):
+    """What `cases` wrote."""
+
+    onnx: str
+    cases: tuple[Sent, ...]
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Cases that ended for one reason."""
+
+    backend: str
+    outcome: Kind
+    reason: str
+    cases: tuple[str, ...]
+
+
+class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
+    """Outcomes of the suite."""
+
+    TRIAL = "onnx-suite"
+
+    versions: dict[str, str]
+    sent: int
+    """Of `cases`."""
+    cases: int
+    counts: dict[str, dict[str, dict[str, int]]]
+    """Cases by operator (or kind of case, of those with several), backend and outcome."""
+    plain: dict[str, dict[str, int]]
+    """Cases by backend and outcome, of those alone whose inputs and outputs are tensors of types that NumPy has."""
+    groups: tuple[Group, ...]
+    """Of all that were not measured."""
+
+
+class Kept:
+    """A launcher whose workers stay, one for each image, until they end by themselves; exporters do not."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher, self.kind = launcher, launcher.kind
+        self._images: dict[tuple[str, str, str | None], Image] = {}
+        self._workers: dict[str, Worker] = {}
+        self.versions: dict[str, str] = {}
+        """Of the backends that answered."""
+
+    def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
+        key = (image, variant, version)
+        if key not in self._images:
+            self._images[key] = self._launcher.prepare(image, variant, version, progress)
+        return self._images[key]
+
+    def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
+        return self._launcher.worker_paths(_without_cache(spec))
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        if spec.export is not None:
+            return self._launcher.launch(spec)
+        worker = self._workers.get(spec.image.name)
+        if worker is None or not worker.alive:
+            worker = self._workers[spec.image.name] = self._launcher.launch(_without_cache(spec))
+            ready = worker.await_ready(READY_TIMEOUT_S)
+            vars(worker).update(await_ready=lambda _: ready, stop=lambda: None, dismiss=lambda: None)
+        return worker
+
+    def cannot_bind_memory(self) -> str:
+        return self._launcher.cannot_bind_memory()
+
+    def sweep(self) -> int:
+        return self._launcher.sweep()
+
+    def close(self) -> None:
+        for worker in self._workers.values():
+            Worker.stop(worker)
+
+
+def _without_cache(spec: LaunchSpec) -> LaunchSpec:
+    """Return the specification without the folder of one case's compile cache, which none of these backends keeps."""
+    return msgspec.structs.replace(spec, cache=None)
+
+
+def send(case: Sent, root: Path, launcher: Kept) -> Iterator[tuple[str, Kind, str]]:
+    """Yield what comes out of a case: backend, outcome and reason."""
+    try:
+        folder = root / case.folder
+        values = {name: folder / file for name, file in case.values.items()}
+        own = store.read(folder / f"{case.name}.onnx", case.sizes, values)
+        plan = make(
+            Selection(profile="smoke", own=own, backends=BACKENDS, scenarios=("latency",), control="none", threads=(1,))
+        )
+        resources = prepare(plan, launcher, SilentListener())
+    except LevelfieldError as error:
+        kind: Kind = "no reference" if isinstance(error.__cause__, WorkerError) else "refused"
+        yield from ((backend, kind, error.message) for backend in BACKENDS)
+        return
+    try:
+        (block,) = plan.blocks
+        for outcome in bring_up(resources, block.case, block.arms, launch_measured=False):
+            if outcome.launch.framework_version:
+                launcher.versions[outcome.arm.backend] = outcome.launch.framework_version
+            yield outcome.arm.backend, *_judged(case, root, outcome)
+    finally:
+        remove_caches(resources.caches)
+
+
+def _judged(case: Sent, root: Path, outcome: Outcome) -> tuple[Kind, str]:
+    failure, parity = outcome.launch.failure, outcome.launch.parity
+    if failure is not None or parity is None or outcome.worker is None:
+        kind, message = (failure.kind, failure.message) if failure is not None else ("", "")
+        return ("crashed" if kind in {"crashed", "timeout", "protocol"} else "not run"), message
+    try:
+        verified = outcome.worker.ask(Verify(1, ask_computed=False), Verified, TIMEOUT_S)
+    except WorkerError as error:
+        return "crashed", error.message
+    differs = difference(case, root, verified.outputs)
+    if parity.equal:
+        return ("wrong", f"equal, and {differs}") if differs else ("measured", "")
+    return ("seen", differs) if differs else ("wrong", f"not equal, and it is what is expected: {parity.reason}")
+
+
+def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
+    """Return how answers differ from those that the case expects, by its own tolerances; empty: they do not."""
+    if len(outputs) != len(case.expected):
+        return f"{len(outputs)} outputs for {len(case.expected)}"
+    for output, file in zip(outputs, case.expected, strict=True):
+        if not file:
+            continue
+        (wanted,) = concatenated([[np.load(root / case.folder / file)]])
+        if output.shape != wanted.shape:
+            return f"the shape {output.shape} for {wanted.shape}"
+        found, right = (np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
+        if not np.allclose(found, right, rtol=case.rtol, atol=case.atol, equal_nan=True):
+            with np.errstate(invalid="ignore"):
+                return f"it is {np.nanmax(np.abs(found - right)):.3g} off"
+    return ""
+
+
+def operator_of(case: Sent, operators: dict[str, str]) -> str:
+    """Return what a case is counted under: the one operator that it is made for, or its kind."""
+    if case.kind != "node":
+        return case.kind
+    base = re.sub(r"_expanded.*", "", case.name)
+    return operators.get(base) or (case.operators[0] if len(case.operators) == 1 else "several")
+
+
+def tell(outcomes: Iterable[tuple[Sent, str, Kind, str]], suite: Suite) -> dict[str, Any]:
+    """Fold outcomes into the fields of a record."""
+    single = {case.name: case.operators[0] for case in suite.cases if len(case.operators) == 1}
+    counts: Any = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+    plain: dict[str, Counter[str]] = defaultdict(Counter)
+    groups: dict[tuple[str, Kind, str], list[str]] = defaultdict(list)
+    for case, backend, kind, reason in outcomes:
+        counts[operator_of(case, single)][backend][kind] += 1
+        plain[backend][kind] += case.plain
+        if kind != "measured":
+            groups[backend, kind, _folded(case, reason)].append(case.name)
+    return {
+        "counts": {name: counts[name] for name in sorted(counts, key=str.lower)},
+        "plain": plain,
+        "groups": tuple(Group(*key, tuple(names)) for key, names in sorted(groups.items())),
+    }
+
+
+def _folded(case: Sent, reason: str) -> str:
+    """Return a reason without what only this case calls by that name."""
+    text = re.sub(r"(input|output) \S+ of FILE", r"\1 of FILE", printable(reason).replace(f"{case.name}.onnx", "FILE"))
+    return " ".join(text.split())[:REASON_CHARS]
+
+
+def share(record: SuiteRecord, backend: str) -> float:
+    """Return the share of plain cases that a backend answers which were compared, with a right verdict."""
+    ends = record.plain[backend]
+    right = ends.get("measured", 0) + ends.get("seen", 0)
+    return right / (sum(ends.values()) - sum(ends.get(each, 0) for each in NOT_COUNTED))
+
+
+def run(
+    root: Path, launcher: Launcher, names: str = "", say: Progress = print, *, limit_s: float = math.inf
+) -> SuiteRecord:
+    """Send the cases whose names match, in random order and until the time is over, and return the record."""
+    suite = msgspec.json.decode((root / INDEX).read_bytes(), type=Suite)
+    chosen = [case for case in suite.cases if re.search(names, case.name)]
+    random.Random(SEED).shuffle(chosen)  # noqa: S311
+    end = time.monotonic() + limit_s
+    started, kept = utc_now(), Kept(launcher)
+    found: list[tuple[Sent, str, Kind, str]] = []
+    try:
+        for number, case in enumerate(chosen):
+            if time.monotonic() > end:
+                break
+            try:
+                found += ((case, *each) for each in send(case, root, kept))
+            except Exception as error:  # noqa: BLE001  (that there is none is what is tested)
+                found += ((case, backend, "fault", f"{type(error).__name__}: {error}") for backend in BACKENDS)
+            if number % 100 == 99:
+                say(f"{number + 1} of {len(chosen)}: {Counter(each[2] for each in found)}")
+    finally:
+        kept.close()
+    return SuiteRecord(
+        schema=SuiteRecord.SCHEMA,
+        started=started,
+        tool_version=__version__,
+        machine=fingerprint(tuple(sorted(os.sched_getaffinity(0)))),
+        versions={"onnx": suite.onnx, **kept.versions},
+        sent=len({case.name for case, *_ in found}),
+        cases=len(suite.cases),
+        **tell(found, suite),
+    )
+
+
+def written(root: Path) -> Path:
+    """Write the cases with the exporter's own `onnx`."""
+    python = environments.make("exporter").python
+    subprocess.run([python, WRITER, root], check=True, capture_output=True)
+    return root
+
+
+@click.command(context_settings=commands.SETTINGS)
+@click.option("--only", default="", metavar="PATTERN", help="Cases whose names match; default: all.")
+@click.option("--cases", "there", type=click.Path(path_type=Path), default=None, help="Cases that are written already.")
+@click.option("--minutes", type=float, default=math.inf, help="Time for it, of cases in random order; default: all.")
+@commands.out_option
+def main(only: str, there: Path | None, minutes: float, out: Path | None) -> None:
+    """Send ONNX's backend tests through the reader of users' files, and write what came out."""
+    with commands.terminal() as listener, temporary_folder("suite") as folder:
+        record = run(there or written(folder), DockerLauncher(connect()), only, listener.say, limit_s=60 * minutes)
+        commands.write(record, out or commands.default_path(SuiteRecord.TRIAL))
+        for backend in BACKENDS:
+            listener.say(f"{backend}: {share(record, backend):.1%} of {json.dumps(record.plain[backend])}")
+
+
+if __name__ == "__main__":
+    main()
