@@ -92,6 +92,8 @@ class WrongAnswer(Range, frozen=True, kw_only=True):
     distributions: tuple[str, ...]
     backends: tuple[str, ...] = ()
     """Those of its backends that do; empty: all."""
+    own: bool = False
+    """Whether files of a user's own alone hold it, and none of the models here."""
     where: str
     """What is answered wrongly."""
     remedy: str

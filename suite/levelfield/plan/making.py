@@ -261,6 +261,8 @@ def _known_wrong(arms: Sequence[Arm], selection: Selection, device: str) -> Iter
         if arm.ordinal == 1 and arm.launcher != "host":
             versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
             for known in frameworks.known_wrong(table, versions, arm.backend):
+                if known.row.own and selection.own is None:
+                    continue
                 yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)
 
 
