@@ -17,10 +17,10 @@ BUDGET = {  # part: (most lines of code, most files)
     "studies": (7_000, 80),
     "tests": (30_500, 420),
 }
-"""Of suite, tests and words it is what there is: 40,500 lines in 400 files, 30,000 lines and 28,000 words are wanted."""
+"""Of suite, tests and words what there is; 40,500 lines in 400 files, 30,000 lines and 28,000 words are wanted."""
 DOCSTRING_LINES = 12_500
 TEMPLATE_LINES = 4_000
-DOC_WORDS = 29_000
+DOC_WORDS = 29_200
 REPORTS_MB = 30
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
