@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from levelfield.prepare.artifacts import Artifacts
-from levelfield.zoo import inputs, models, parity, reference, rounding, weights
+from levelfield.zoo import inputs, models, parity, reference, rounding, sensitivity, weights
 from levelfield.zoo.bert import reference as bert
 from levelfield.zoo.mobilenet import reference as mobilenet
 from levelfield.zoo.resnet50 import reference as resnet50
@@ -182,7 +182,7 @@ def seen(mistake: Mistake, precision: str, artifacts: Artifacts) -> str:
     made, given = weights.make(model), inputs.make(model, 0, 2)
     rounded = made if precision == "fp32" else rounding.weights(made, precision)
     expected = artifacts.reference(model.name, 2)
-    allowed = min(MOST, artifacts.sensitivity(model.name, precision).allowed(precision))
+    allowed = min(MOST, sensitivity.allowed(artifacts.sensitivity(model.name, precision), precision))
     right = reference.run(model, rounded, given).astype(np.float32)
     if not parity.judge(right, expected, precision, allowed).equal:
         raise ValueError(f"{model.name} is not equal to itself in {precision}.")

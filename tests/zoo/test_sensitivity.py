@@ -7,7 +7,7 @@ import pytest
 
 from levelfield.prepare.artifacts import Artifacts
 from levelfield.zoo import parity, sensitivity
-from levelfield.zoo.sensitivity import Sensitivity
+from levelfield.zoo.spec import Sensitivity
 
 RANDOM = np.random.Generator(np.random.Philox(11))
 MATRIX, VECTOR = RANDOM.standard_normal((256, 64)), RANDOM.standard_normal(64)
@@ -27,10 +27,10 @@ def test_one_wrong_row_of_a_matrix_times_a_vector_is_seen() -> None:
     wrong = right.copy()
     wrong[-1] *= 1.0078
     assert parity.compare(wrong, right).relative_l2 < 1e-3
-    judged = parity.judge(wrong, right, "bf16", moves.allowed("fp32"))
+    judged = parity.judge(wrong, right, "bf16", sensitivity.allowed(moves, "fp32"))
     assert judged.reason.startswith("A number is off by"), "the tolerance of all numbers together does not see it"
     rounded = (MATRIX.astype(np.float32) @ VECTOR.astype(np.float32)).astype(np.float64)
-    assert parity.judge(rounded, right, "fp32", moves.allowed("fp32")).equal
+    assert parity.judge(rounded, right, "fp32", sensitivity.allowed(moves, "fp32")).equal
 
 
 def test_what_is_whole_stays_and_infinities_do() -> None:
@@ -53,8 +53,8 @@ def test_an_answer_in_steps_may_be_another_by_one_where_it_moves_at_all() -> Non
     still = sensitivity.largest([grid], lambda _: [grid], steps=[0.5])
     assert still == (Sensitivity(0.0, 0.0),)
     (moves,) = sensitivity.largest([grid], lambda _: [grid + np.array([0.0, 0.5, 0.0])], steps=[0.5])
-    assert parity.judge(grid + np.array([0.0, 0.0, 0.5]), grid, "int8", moves.allowed("fp32")).equal
-    assert not parity.judge(grid + np.array([0.0, 0.0, 1.0]), grid, "int8", moves.allowed("fp32")).equal
+    assert parity.judge(grid + np.array([0.0, 0.0, 0.5]), grid, "int8", sensitivity.allowed(moves, "fp32")).equal
+    assert not parity.judge(grid + np.array([0.0, 0.0, 1.0]), grid, "int8", sensitivity.allowed(moves, "fp32")).equal
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
@@ -62,7 +62,7 @@ def test_a_model_of_the_zoo(tmp_path: Path, precision: str) -> None:
     said: list[str] = []
     artifacts = Artifacts(tmp_path, said.append)
     moves = artifacts.sensitivity("mlp", precision)
-    assert 0 < moves.element < moves.allowed(precision) * 1.01 < 0.1
+    assert 0 < moves.element < sensitivity.allowed(moves, precision) * 1.01 < 0.1
     said.clear()
     assert artifacts.sensitivity("mlp", precision) == moves
     assert said == [], "it is kept"

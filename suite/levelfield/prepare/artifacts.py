@@ -29,7 +29,7 @@ from levelfield.worker.messages import Export, Exported
 from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import dataset, decoding, digits, inputs, models, parity, reference, rounding, sensitivity, weights
 from levelfield.zoo.decoding import Call
-from levelfield.zoo.sensitivity import Sensitivity
+from levelfield.zoo.spec import Sensitivity
 from levelfield.zoo.training import batches, trajectory
 from levelfield.zoo.training.trajectory import Trajectory
 from levelfield.zoo.weights import Arrays

@@ -15,7 +15,7 @@ from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import Verified, Verify
 from levelfield.zoo import honesty, models, parity
-from levelfield.zoo.sensitivity import MOST
+from levelfield.zoo.sensitivity import MOST, allowed
 
 VERIFY_TIMEOUT_S = 300.0
 ITEM_BYTES = 4
@@ -108,7 +108,7 @@ def _judge(resources: RunResources, case: Case, verified: Verified, count: int) 
         expected = resources.artifacts.reference(case.model, count, from_dataset=from_dataset, call=call)
         moved = resources.artifacts.sensitivity(case.model, case.precision, from_dataset=from_dataset, call=call)
         found = resources.compared[key] = _compared(
-            verified, output_sha256, expected, case.precision, min(MOST, moved.allowed(case.precision))
+            verified, output_sha256, expected, case.precision, min(MOST, allowed(moved, case.precision))
         )
 
     def yardstick(precision: str) -> float:

@@ -22,8 +22,7 @@ from levelfield.record.measured import (
     Startup,
     Window,
 )
-from levelfield.zoo.sensitivity import Sensitivity
-from levelfield.zoo.spec import Own, OwnInput
+from levelfield.zoo.spec import Own, OwnInput, Sensitivity
 
 PROTOCOL = 2
 """Version of this vocabulary; a worker that speaks another one is refused."""

@@ -20,8 +20,8 @@ from levelfield.worker.session import concatenated
 from levelfield.worker.sources import files_in, written
 from levelfield.zoo import onnx_export
 from levelfield.zoo.honesty import FP32
-from levelfield.zoo.sensitivity import Sensitivity, largest, moved
-from levelfield.zoo.spec import Own, OwnInput
+from levelfield.zoo.sensitivity import largest, moved
+from levelfield.zoo.spec import Own, OwnInput, Sensitivity
 
 REASON_CHARS = 400
 _WIDE = ("float64", "complex128")

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from levelfield.zoo import bits, parity
 from levelfield.zoo.rounding import INT8_STEPS, SIGNIFICANDS
-from levelfield.zoo.spec import is_table
+from levelfield.zoo.spec import Sensitivity, is_table
 from levelfield.zoo.weights import SEED, Arrays
 
 FACTOR = 32.0
@@ -52,19 +51,9 @@ they are multiplied with may be rounded to eight."""
 _BY_TYPE: Mapping[str, str] = MappingProxyType({"float16": "fp16", "bfloat16": "bf16"})
 
 
-class Sensitivity(msgspec.Struct, frozen=True):
-    """How far an output moves: the largest over the draws."""
-
-    relative_l2: float
-    element: float
-    """The largest of a single number (`zoo.parity.Errors`)."""
-
-    def allowed(self, precision: str) -> float:
-        """Return the largest error of a single number that counts as equal: the answer itself is rounded, too."""
-        return max(self.element, _UNITS[precision])
-
-    def times(self, factor: float) -> "Sensitivity":
-        return Sensitivity(self.relative_l2 * factor, self.element * factor)
+def allowed(moves: Sensitivity, precision: str) -> float:
+    """Return the largest error of a single number that counts as equal: the answer itself is rounded, too."""
+    return max(moves.element, _UNITS[precision])
 
 
 def moved(

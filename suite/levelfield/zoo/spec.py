@@ -271,6 +271,17 @@ class OwnInput(msgspec.Struct, frozen=True):
     """Added to seeded whole numbers."""
 
 
+class Sensitivity(msgspec.Struct, frozen=True):
+    """How far an output moves when weights and inputs are rounded (`zoo.sensitivity`): the largest over the draws."""
+
+    relative_l2: float
+    element: float
+    """The largest of a single number (`zoo.parity.Errors`)."""
+
+    def times(self, factor: float) -> "Sensitivity":
+        return Sensitivity(self.relative_l2 * factor, self.element * factor)
+
+
 class Own(msgspec.Struct, frozen=True):
     """What a worker must know of a user's own file."""
 

@@ -6,7 +6,7 @@ import numpy as np
 from levelfield.prepare.own_model import reference, second_opinion
 from levelfield.record.schema import Parity
 from levelfield.worker.messages import Output, Sensed, Verified
-from levelfield.zoo.sensitivity import Sensitivity
+from levelfield.zoo.spec import Sensitivity
 
 RIGHT = np.linspace(-1.0, 1.0, 600).reshape(2, 300)
 KNOWN = (reference.Answer("y", RIGHT.astype(np.float32).astype(np.float64), exact=False),)

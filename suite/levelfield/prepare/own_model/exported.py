@@ -16,8 +16,7 @@ from levelfield.worker import messages
 from levelfield.worker.messages import Output
 from levelfield.worker.sources import digest_of
 from levelfield.zoo.onnx_export import MODEL_FILE
-from levelfield.zoo.sensitivity import Sensitivity
-from levelfield.zoo.spec import Own, OwnInput
+from levelfield.zoo.spec import Own, OwnInput, Sensitivity
 
 
 class Exported(msgspec.Struct, frozen=True):

@@ -31,7 +31,8 @@ from levelfield.prepare.own_model.exported import Exported
 from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
 from levelfield.worker.messages import Load, Loaded, Output, Task, Verified, Verify
 from levelfield.zoo import honesty, inputs, parity, sensitivity, weights
-from levelfield.zoo.sensitivity import Sensitivity
+from levelfield.zoo.sensitivity import allowed
+from levelfield.zoo.spec import Sensitivity
 
 IMAGE = "onnxruntime"
 SETTINGS = {"graph": "off"}
@@ -86,7 +87,7 @@ class Answer(msgspec.Struct, frozen=True):
         """Return the largest error of a single number that counts as equal; infinite where that is not known."""
         if self.sensitivity is None:
             return math.inf
-        return self.sensitivity.allowed("fp32" if precision == "int8" else precision)
+        return allowed(self.sensitivity, "fp32" if precision == "int8" else precision)
 
 
 class Reference(msgspec.Struct, frozen=True):
