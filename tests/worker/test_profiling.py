@@ -43,7 +43,7 @@ def test_a_backend_without_a_profiler_is_not_supported() -> None:
 
 @pytest.fixture
 def profiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[protocol.Subject], protocol.Profile]], None]:
-    """Give the canary a profiler: those of frameworks run in their containers (`tests/cli/test_explain.py`)."""
+    """Give the canary a profiler: those of frameworks run in their containers (`tests/run/test_explain.py`)."""
 
     def gives(found: Callable[[protocol.Subject], protocol.Profile]) -> None:
         monkeypatch.setattr(protocol, "profile", lambda _name, subject: found(subject))

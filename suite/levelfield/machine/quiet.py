@@ -24,9 +24,6 @@ from levelfield.machine.signals import Signals, difference
 from levelfield.machine.system import timer_step_ns
 from levelfield.record.schema import Absent, IdleWait, Noise
 
-FULL_RANDOMISATION = 2
-"""Of kernel.randomize_va_space: addresses of stack, mapped memory and heap are random; 1: not the heap's, 0: none."""
-
 _NOW_SECONDS = 1.0
 _BUSY_SHARE = 0.02
 _COARSE_NS = 1000
