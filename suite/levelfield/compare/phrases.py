@@ -279,6 +279,13 @@ def first_line(comparison: Comparison) -> str:
     return clean(comparison.answer, 1000)
 
 
+def title(comparison: Comparison) -> str:
+    """Return the two sides and how many cases are worse, as a heading: `jax against jax@0.10.1: 0 of 3 cases worse`."""
+    worse = sum(row.outcome == "worse" for row in comparison.rows)
+    sides = f"{clean(comparison.new.label, 60)} against {clean(comparison.old.label, 60)}"
+    return f"{sides}: {worse} of {units.plural(len(comparison.rows), 'case')} worse"
+
+
 def error(found: float | None) -> str:
     """`4.6×10⁻⁷`, or nothing known."""
     return units.NO_VALUE if found is None else units.error(found)

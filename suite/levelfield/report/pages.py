@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -19,11 +20,20 @@ def templates(folder: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_with_unit,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": _moment, "unbroken": _unbroken}
     return environment
+
+
+_BEFORE_PERCENT = re.compile(r"(?<=\d) (?=%)")
+
+
+def _with_unit(value: object) -> object:
+    """Keep a percentage on one line: no text that a template writes breaks between the figure and its sign."""
+    return _BEFORE_PERCENT.sub("\u00a0", value) if type(value) is str else value
 
 
 def _moment(text: str) -> str:

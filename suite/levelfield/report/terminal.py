@@ -26,6 +26,7 @@ from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
     accuracy,
+    answers,
     hardware,
     insights,
     loadgen,
@@ -77,10 +78,11 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
     for name in run.labels:
         yield text(sentences.label(name), "bold yellow")
     yield text(sentences.where_measured(run), "bold yellow" if loud else "dim")
-    yield text(sentences.overall(analysis), "bold")
+    for line in answers.answers(analysis):
+        yield text(f"{line.model}: {line.text}" if line.model else line.text, "bold")
     if states.sentence(analysis):
         yield text(states.sentence(analysis), "dim")
-    if sentences.parity(analysis) not in sentences.overall(analysis):
+    if sentences.parity(analysis) not in answers.overall(analysis):
         yield text(sentences.parity(analysis), _parity_style(analysis))
     if analysis.status.rounds_disturbed:
         yield text(sentences.disturbed(analysis), "yellow")
