@@ -93,7 +93,7 @@ def test_axe_finds_nothing_in_what_the_script_draws(
 ) -> None:
     show(browser, pages["troubled"], width=width, scheme=scheme)
     click(browser, browser.find_element(By.CSS_SELECTOR, "th .sort"))
-    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input"))
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-arms input"))
     closer = browser.find_element(By.CLASS_NAME, "closer")
     click(browser, closer.find_element(By.TAG_NAME, "summary"))
     click(browser, closer.find_element(By.XPATH, f".//label[normalize-space()='{view}']"))

@@ -150,7 +150,8 @@ def test_everything_that_speaks_against_a_run_is_a_reservation() -> None:
         "the control, jax a second time, was called different: their ratio is 1.050 (1.020–1.080)",
         "rounds were disturbed from outside",
         "The canary did not run from its lock: It is whatever is installed.",
-        "warnings below",
+        "torch 0 is known to answer wrongly.",
+        "warning below, with what to do",
     ):
         assert said in text
     assert answers.trust(run, analysis) == f"Can it be trusted? {len(found)} reservations"

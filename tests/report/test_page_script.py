@@ -138,19 +138,19 @@ def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdri
 def test_a_backend_is_hidden_everywhere_and_comes_back(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     open_details(browser)
-    before = len(shown(browser, "[data-backend='openvino']"))
-    others = len(shown(browser, "[data-backend='torch']"))
-    box = browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='openvino']")
+    before = len(shown(browser, "[data-arm='openvino']"))
+    others = len(shown(browser, "[data-arm='torch']"))
+    box = browser.find_element(By.CSS_SELECTOR, "#c-arms input[value='openvino']")
     box.click()
     assert before > 20
-    assert shown(browser, "[data-backend='openvino']") == []
-    assert len(shown(browser, "[data-backend='torch']")) == others
+    assert shown(browser, "[data-arm='openvino']") == []
+    assert len(shown(browser, "[data-arm='torch']")) == others
     assert "without openvino" in browser.find_element(By.ID, "c-shown").text
     browser.find_element(By.ID, "c-reset").click()
-    assert len(shown(browser, "[data-backend='openvino']")) == before
+    assert len(shown(browser, "[data-arm='openvino']")) == before
     assert browser.find_element(By.ID, "c-shown").text == ""
     box.send_keys(Keys.SPACE)
-    assert shown(browser, "[data-backend='openvino']") == []
+    assert shown(browser, "[data-arm='openvino']") == []
 
 
 def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome, page: Path) -> None:
@@ -158,7 +158,7 @@ def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome
     cases = len(shown(browser, "article.block"))
     find(browser, "onnx latency")
     assert {each.get_attribute("data-scenario") for each in shown(browser, "article.block")} == {"latency"}
-    found = {each.get_attribute("data-backend") for each in shown(browser, "article.block tbody tr")}
+    found = {each.get_attribute("data-arm") for each in shown(browser, "article.block tbody tr")}
     assert found == {"onnxruntime"}
     assert len(shown(browser, "#verdict .overview thead th[data-case]")) == 3
     assert not browser.find_element(By.ID, "memory").is_displayed()
@@ -302,7 +302,7 @@ def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Ch
     show(browser, page)
     closer = open_closer_view(browser, block("bert", "latency"))
     before = len(closer.find_elements(By.CLASS_NAME, "strip"))
-    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='torch']"))
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-arms input[value='torch']"))
     wait(browser, lambda _: len(closer.find_elements(By.CLASS_NAME, "strip")) == before - 1)
 
 
@@ -386,7 +386,7 @@ def use_everything(browser: webdriver.Chrome, folder: Path) -> None:
         for index in range(len(select.options)):
             select.select_by_index(index)
         select.select_by_index(0)
-    browser.execute_script("document.querySelectorAll('#c-backends input').forEach(each => each.click())")
+    browser.execute_script("document.querySelectorAll('#c-arms input').forEach(each => each.click())")
     browser.find_element(By.ID, "c-reset").click()
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.types import BlockStates, ConvergenceBlock, Estimate, LoadGenBlock, RankedRow, TimedBlock
+from levelfield.record import notices
 from levelfield.record.schema import Case, Run
 from levelfield.report import names, sentences, states, units
 from levelfield.report.sentences import Relation
@@ -185,8 +186,10 @@ def _against(run: Run, analysis: Analysis) -> Iterator[str]:
     for image in run.images:
         if image.unlocked and image.name == "canary":
             yield f"The canary did not run from its lock: {image.unlocked.rstrip('. ')}."
-    if analysis.warnings:
-        yield f"{units.plural(len(analysis.warnings), 'warning')} below, with what to do."
+    known = [warning.message for warning in analysis.warnings if warning.code == notices.KNOWN_WRONG]
+    yield from known
+    if others := len(analysis.warnings) - len(known):
+        yield f"{units.plural(others, 'warning')} below, with what to do."
 
 
 def facts(run: Run, analysis: Analysis, different: Sequence[object]) -> str:
