@@ -108,7 +108,12 @@ def _judge(resources: RunResources, case: Case, verified: Verified, count: int) 
         expected = resources.artifacts.reference(case.model, count, from_dataset=from_dataset, call=call)
         moved = resources.artifacts.sensitivity(case.model, case.precision, from_dataset=from_dataset, call=call)
         found = resources.compared[key] = _compared(
-            verified, output_sha256, expected, case.precision, min(parity.MOST, allowed(moved, case.precision)), moved.centred
+            verified,
+            output_sha256,
+            expected,
+            case.precision,
+            min(parity.MOST, allowed(moved, case.precision)),
+            moved.centred,
         )
 
     def yardstick(precision: str) -> float:
