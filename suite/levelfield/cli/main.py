@@ -19,7 +19,7 @@ from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError
-from levelfield.paths import disk_space
+from levelfield.paths import disk_space, locks_sha256, tool_sha256
 from levelfield.version import __version__
 
 COULD_NOT_RUN = 2
@@ -27,11 +27,19 @@ DEBUG = "LEVELFIELD_DEBUG"
 """Variable that lets an unexpected error end in its traceback."""
 
 
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"levelfield {__version__} (sources {tool_sha256()[:12]}, locks {locks_sha256()[:12]})")
+        context.exit()
+
+
 @click.group(
     cls=ToolGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.version_option(__version__, prog_name="levelfield")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Benchmark deep-learning stacks on the same models, with verified outputs and intervals for every difference."""
