@@ -85,10 +85,10 @@ _LINKS = re.compile(r"(?<=[@#!])(?=\w)|(?<=://)|(?<=www)(?=\.)|(?<=mailto:)|(?<=
 def markdown_text(value: str) -> str:
     """Escape a text: no markup, no HTML, no link, no mention of a person or an issue.
 
-    An invisible word joiner splits what would be linked automatically, since mentions are searched after backslashes
+    A word joiner, which is not seen, splits what would be linked automatically, since mentions are searched after backslashes
     are removed.
     """
-    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, one_line(value, LONGEST)))
+    return _LINKS.sub("&NoBreak;", _MARKS.sub(_escaped, one_line(value, LONGEST)))
 
 
 def markdown_code(value: str) -> str:
@@ -98,7 +98,7 @@ def markdown_code(value: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;"}.get(found[0], f"\\{found[0]}")
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&dollar;"}.get(found[0], f"\\{found[0]}")
 
 
 LONGEST_OUTPUT = 200

@@ -224,7 +224,7 @@ def _toml_value(value: _Toml) -> str:
 
 def _toml_text(text: str) -> str:
     escaped = json.dumps(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text), ensure_ascii=False)
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return UNPRINTABLE.sub(lambda found: f"\\U{ord(found[0]):08x}", escaped)
 
 
 def read(path: Path) -> NoiseGate:
