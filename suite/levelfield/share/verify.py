@@ -5,6 +5,7 @@ and everything else computed again passes all checks: it is *consistent, but uns
 unknown*. No check proves that what was signed was ever measured.
 """
 
+import itertools
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from levelfield.record import page as pages
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Run
 from levelfield.report import html
-from levelfield.share import attestation
+from levelfield.share import attestation, contradictions
 from levelfield.share.attestation import Check, Given
 
 Verdict: TypeAlias = Literal[
@@ -33,6 +34,7 @@ Verdict: TypeAlias = Literal[
     "verification failed",
 ]
 INCONCLUSIVE = 3
+MOST_NAMED = 20
 
 
 class Verified(msgspec.Struct, frozen=True):
@@ -85,8 +87,11 @@ def verify(given: Given, *, signers: Path | None = None) -> Verified:
 
 
 def _record(given: Given) -> Check:
+    against = tuple(itertools.islice(contradictions.of(given.run), MOST_NAMED))
+    if against:
+        return Check("record", "broken", "It contradicts itself.", against)
     if given.page is None:
-        return Check("record", "holds", "It follows the schema.")
+        return Check("record", "holds", "It follows the schema, and agrees with itself.")
     try:
         same = pages.unpack(given.block) == given.content
     except LevelfieldError as error:  # beside a run.json: the page of an earlier version, or a damaged one
@@ -95,7 +100,9 @@ def _record(given: Given) -> Check:
         return Check("record", "open", f"run.json follows the schema; the page's own is not read: {error.message}")
     if not same:
         return Check("record", "broken", "run.json is not the record inside the page.")
-    return Check("record", "holds", "It follows the schema, and has the digest that the page names.")
+    return Check(
+        "record", "holds", "It follows the schema, agrees with itself, and has the digest that the page names."
+    )
 
 
 def _page(given: Given, record: Check) -> Check:
