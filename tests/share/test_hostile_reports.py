@@ -73,7 +73,7 @@ def test_scripts_in_every_field_are_text_and_the_page_holds(tmp_path: Path, vari
     done = run("verify", tmp_path, folder=tmp_path)
     assert done.code == 1, done.out + done.err
     assert "ok   page" in done.out
-    assert "It contradicts itself." in done.out, "every answer gives a reason why it is not equal"
+    assert "The record contradicts itself." in done.out, "every answer gives a reason why it is not equal"
     assert "\x1b" not in done.out
     assert tree(tmp_path) == before
 

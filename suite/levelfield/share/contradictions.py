@@ -101,10 +101,8 @@ def _launch(block: Block, launch: Launch) -> Iterator[str]:
     for parity in (launch.parity, launch.parity_after):
         if parity is None:
             continue
-        if parity.equal:
-            wrong = _errors(parity, block.case.precision)
-        else:
-            wrong = [] if parity.reason else ["it is not equal, for no reason"]
+        wrong = list(_errors(parity, block.case.precision)) if parity.equal else []
+        wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
         yield from (f"the answer of {one_line(launch.arm)}: {said}" for said in wrong)
     before, after = launch.parity, launch.parity_after
     if before is not None and after is not None and before.equal and not after.equal:
