@@ -91,7 +91,7 @@ def read(name: str, reports: Path) -> Baseline:
         raise unknown("baseline", name, known)
     file = _file(name, reports)
     try:
-        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES), type=Baseline)
+        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=file.parent), type=Baseline)
     except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise LevelfieldError(
             f"{file} is not a baseline: {clause(error)}.",

@@ -125,7 +125,8 @@ def content_of(path: Path, *, follow_links: bool = True) -> bytes:
     """
     file = file_of(path)
     try:
-        content = untrusted.read_plain(file, MAX_BYTES, follow_links=follow_links)
+        inside = file.parent if file.name in (NAME, page.NAME) else None  # a file of a run's folder stays in it
+        content = untrusted.read_plain(file, MAX_BYTES, follow_links=follow_links, inside=inside)
     except untrusted.TooLargeError as error:
         raise LevelfieldError(
             f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
