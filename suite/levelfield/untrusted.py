@@ -11,8 +11,10 @@ images were built at once), so one waits for the other.
 import contextlib
 import errno
 import os
+import re
 import stat
 import threading
+import tomllib
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
@@ -88,6 +90,26 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside
     if size_bytes > most_bytes:
         raise TooLargeError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", str(path))
     return content
+
+
+MOST_PARTS = 16
+_STRINGS = re.compile(r"""'[^'\n]*'|"(?:[^"\\\n]|\\.)*\"""")
+_LONG_KEY = re.compile(rf"(?:\.[ \t]*[\w-]+[ \t]*){{{MOST_PARTS}}}")
+
+
+def read_toml(path: Path, most_bytes: int) -> dict[str, Any]:
+    """Return the table in a file of TOML.
+
+    Raises OSError: as `read_plain`. ValueError: it is no TOML, or may take very long: for keys of many parts
+    `tomllib` takes the square of time and memory. Strings of several lines are refused, so that keys can be told.
+    """
+    text = read_plain(path, most_bytes).decode().replace("\r\n", "\n")
+    if '"""' in text or "'''" in text or _LONG_KEY.search(_STRINGS.sub("_", text)):
+        raise ValueError(f"it holds a string of several lines, or a key of more than {MOST_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 _T = TypeVar("_T")

@@ -9,7 +9,6 @@ noise gives any more.
 import json
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -234,12 +233,12 @@ def read(path: Path) -> NoiseGate:
     costs.
     """
     try:
-        table = tomllib.loads(untrusted.read_plain(path, MAX_BYTES).decode())
+        table = untrusted.read_toml(path, MAX_BYTES)
     except OSError as error:
         raise LevelfieldError(
             f"{path} cannot be read: {error.strerror or error}.", fix="Name a file that `baseline derive` wrote."
         ) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+    except ValueError as error:
         raise _none(path, error) from error
     if isinstance(table.get("format"), int) and table["format"] > FORMAT:
         raise LevelfieldError(
