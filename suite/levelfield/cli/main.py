@@ -68,12 +68,17 @@ for _command in (
 
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
-    terminals.never_refuse()
-    signal.signal(signal.SIGTERM, _interrupt)
+    terminals.guard_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
         with disk_space():
-            cli(prog_name="levelfield", standalone_mode=False)
+            try:
+                cli(prog_name="levelfield", standalone_mode=False)
+            finally:
+                sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
     except click.ClickException as error:
@@ -83,8 +88,6 @@ def main() -> NoReturn:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         terminals.console(stderr=True).print("Interrupted.")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: let the last flush be silent
     except MemoryError:
         _print_error("There is not enough memory for this.", "Ask for less at once, or use another machine.")
     except Exception as error:  # a traceback would end with 1, which means that something is worse
