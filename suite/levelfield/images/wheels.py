@@ -99,10 +99,8 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     """
     command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--require-hashes", "--dest", str(folder), "--requirement", str(requirements), *arguments]
-    temporary = folder / "temporary"
-    temporary.mkdir(exist_ok=True)  # the system's may be full, or small
-    log = temporary / "log"  # why an index gave nothing stands there alone
-    result = programs.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
+    log = folder / "log"  # why an index gave nothing stands there alone
+    result = programs.run([*command, "--log", str(log)])
     if not result.returncode:
         return ""
     logged = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
