@@ -13,6 +13,7 @@ import pytest
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
+from tests.share.evidence import leave, small
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
@@ -23,7 +24,8 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
     ("words", "says"),
     [
         (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50' or 'mobilenet'?"]),
-        (["--backends", "pytorch"], ["There is no backend called 'pytorch'.", "Did you mean 'torch'"]),
+        (["--backends", "torhc"], ["There is no backend called 'torhc'.", "Did you mean 'torch'"]),
+        (["--backends", "ort", "--control", "tf"], ["There is no backend called 'tensorflow'.", "Known: onnxruntime."]),
         (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
         (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
         (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
@@ -40,20 +42,20 @@ def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -
     ("words", "says"),
     [
         (["bench", "--budget", "soon"], "not a duration such as 90s, 10m or 2h"),
-        (["bench", "--margin", "200%"], "not a share such as 2% or 0.02"),
+        (["bench", "--margin", "200%"], "not a percentage such as 2%"),
         (["bench", "--batch", "1,two"], "not a list of whole numbers"),
         (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
         (["bench", "--modles", "mlp"], "No such option"),
-        (["benhc"], "No such command"),
-        (["report"], "Missing argument"),
+        (["bench", "--budget", "10"], "'10' has no unit: write 10s or 10m. See `levelfield bench --help`."),
+        (["bench", "--batch", ","], "',' holds no number"),
+        (["bench", "--margin", ".5"], "'.5' has no unit: write .5% or 50%."),
+        (["benhc"], "No such command 'benhc'. Did you mean 'bench'? See `levelfield --help`."),
+        (["report"], "Missing argument 'RUN'. See `levelfield report --help`."),
     ],
 )
 def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) -> None:
-    command = call(*words, folder=tmp_path)
-    assert command.code == 2
-    assert says in command.err
-    assert "Usage: " in command.err
-    assert "Traceback" not in command.err
+    """The style is that of every other error: what happened, and what to do."""
+    one_clear_sentence(call(*words, folder=tmp_path), says)
 
 
 def test_a_command_begins_without_what_it_may_never_need() -> None:
@@ -93,7 +95,31 @@ def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -
     assert not left, "half a file would be taken for a whole one by the next run"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_while_it_is_imported(tmp_path: Path, number: signal.Signals) -> None:
+    """An exception could be lost in a callback of an import, and the command would go on."""
+    (tmp_path / "interrupted.py").write_text(
+        f"""import os, sys
+from levelfield.cli import __main__ as command
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "levelfield.cli.measure":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Interrupt())
+command.start()
+""",
+        encoding="utf-8",
+    )
+    started = Command(
+        "list", folder=tmp_path, module=["interrupted"], environment={"PYTHONPATH": f"{tmp_path}:{IMPORTS}"}
+    )
+    one_clear_sentence(started.wait(), "Interrupted.")
+    assert started.out == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: signal.Signals) -> None:
     """A fresh cache keeps it busy making the weights of all models."""
     command = Command(
@@ -106,18 +132,23 @@ def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: si
     shutil.rmtree(tmp_path / "cache")
 
 
-def test_a_reader_that_goes_away(tmp_path: Path) -> None:
-    """`levelfield schema | head -1`."""
-    command = subprocess.Popen(
-        [sys.executable, "-m", "levelfield.cli", "schema"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": IMPORTS},
+@pytest.mark.parametrize(
+    ("words", "redirected", "code"),
+    [
+        ("verify run", "| true", 0), ("verify run", ">&-", 0), ("verify run", "2>&- >&-", 0),
+        ("verify torn.html", "2>&1 | true", 1), ("schema", "| head -1", 0), ("--help", "| true", 0),
+        ("verify run", "> /dev/full", 2), ("verify run --page /dev/full", "", 2),
+    ],
+)  # fmt: skip
+def test_where_output_goes_is_no_verdict(tmp_path: Path, words: str, redirected: str, code: int) -> None:
+    page = leave(small(), tmp_path / "run") / REPORT
+    (tmp_path / "torn.html").write_text(page.read_text().replace("</main>", "<p></main>"))
+    command = f"set -o pipefail; {sys.executable} -m levelfield.cli {words} {redirected}"
+    environment = {**os.environ, "PYTHONPATH": IMPORTS}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert command.stdout is not None
-    command.stdout.close()
-    assert command.stderr is not None
-    said = command.stderr.read()
-    command.stderr.close()
-    command.wait(60)
-    assert said == b""
+    assert done.returncode == code, done
+    assert "Traceback" not in done.stderr
+    assert ("No space left" in done.stderr or "The disk is full (standard output)" in done.stderr) == (code == 2)
+    assert Path("/dev/full").is_char_device()

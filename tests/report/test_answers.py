@@ -96,7 +96,7 @@ def test_published_runs_follow_the_order_of_estimates_under_short_headings(folde
         assert ratios[: len(found.level) + 1] == sorted(ratios)[: len(found.level) + 1]
     models = [each.model for each in answers.answers(analysis)]
     assert len(models) == len(set(models))
-    page = re.sub("\u2060", "", html.render(run, analysis))
+    page = re.sub("&#8288;", "", html.render(run, analysis))
     headings = re.findall(r"<(h[1-6])[^>]*>(.*?)</\1>", page, re.DOTALL)
     texts = [(level, " ".join(re.sub(r"<small>.*</small>|<[^>]+>", " ", text).split())) for level, text in headings]
     assert max(len(text.split()) for _, text in texts) <= 12

@@ -57,7 +57,7 @@ def test_nothing_is_said_without_evidence() -> None:
 
 def test_the_page_has_them_with_their_numbers() -> None:
     run = make_run()
-    page = plain(html.render(run, analyse(run))).replace("\u2060", "")
+    page = plain(html.render(run, analyse(run))).replace("&#8288;", "")
     assert '<a href="#insights">Insights</a>' in page
     found = analyse(run).insights
     for section in insights.sections(found):

@@ -7,8 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from levelfield.errors import UNPRINTABLE, printable, printable_json
 from levelfield.report import names
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -20,9 +21,9 @@ def templates(folder: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_with_unit,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_printable,
     )
     environment.filters |= {"moment": _moment, "unbroken": _unbroken}
     return environment
@@ -31,9 +32,13 @@ def templates(folder: Path) -> jinja2.Environment:
 _BEFORE_PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
-def _with_unit(value: object) -> object:
-    """Keep a percentage on one line: no text that a template writes breaks between the figure and its sign."""
-    return _BEFORE_PERCENT.sub("\u00a0", value) if type(value) is str else value
+def _printable(value: object) -> object:
+    """Return a value as a page shows it: whatever a template writes passes through here."""
+    if type(value) is str:  # a figure stays on one line with its sign
+        value = _BEFORE_PERCENT.sub("\u00a0", value)
+    if not isinstance(value, str) or UNPRINTABLE.search(value) is None:
+        return value
+    return type(value)(printable(value))
 
 
 def _moment(text: str) -> str:
@@ -45,9 +50,9 @@ def _moment(text: str) -> str:
     return f"{when.day} {when:%B %Y, %H:%M} UTC"
 
 
-def _unbroken(text: str) -> str:
+def _unbroken(text: str) -> Markup:
     """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
-    return text.replace("-", "-\u2060").replace("–", "–\u2060")
+    return Markup(re.sub("([-–])", r"\1&#8288;", str(escape(_BEFORE_PERCENT.sub("\u00a0", text)))))  # noqa: S704  (escaped)
 
 
 def style(*further: Path) -> str:
@@ -90,8 +95,8 @@ def render(template: jinja2.Template, *, style: str, script: str = "", images: s
 
 def data_block(content: bytes) -> Markup:
     """Make JSON fit for a script element of type application/json, out of which no text can break."""
-    text = content.decode()
-    for sign in "<>&\u2028\u2029":
+    text = printable_json(content.decode())
+    for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
 
