@@ -18,7 +18,7 @@ from levelfield.analysis.types import Estimate, Row, TimedBlock
 from levelfield.record.files import encode
 from levelfield.record.schema import Failure, Run
 from levelfield.report import html, names, units
-from tests.browsers import click, log, open_details, requests, show
+from tests.browsers import click, log, open_details, requests, show, unfold
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -155,6 +155,7 @@ def test_a_backend_is_hidden_everywhere_and_comes_back(browser: webdriver.Chrome
 
 def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    unfold(browser)
     cases = len(shown(browser, "article.block"))
     find(browser, "onnx latency")
     assert {each.get_attribute("data-scenario") for each in shown(browser, "article.block")} == {"latency"}
@@ -178,6 +179,7 @@ def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome
 @pytest.mark.parametrize(("scale", "says"), [("log", True), ("linear", False)])
 def test_charts_change_their_scale(browser: webdriver.Chrome, page: Path, scale: str, *, says: bool) -> None:
     show(browser, page)
+    unfold(browser)
     places = (
         "return [...document.querySelectorAll('article .plot:not(.bars) .point')]"
         ".map(each => parseFloat(each.getAttribute('cx')))"
@@ -300,6 +302,7 @@ def test_quantiles_are_those_of_the_table(browser: webdriver.Chrome, page: Path)
 
 def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    unfold(browser)
     closer = open_closer_view(browser, block("bert", "latency"))
     before = len(closer.find_elements(By.CLASS_NAME, "strip"))
     click(browser, browser.find_element(By.CSS_SELECTOR, "#c-arms input[value='torch']"))
@@ -309,8 +312,32 @@ def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Ch
 # ---- links and files -------------------------------------------------------------------------------------------------
 
 
+def test_every_command_has_a_button_that_copies_it(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    browser.execute_cdp_cmd(
+        "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    )
+    commands = [each for each in browser.find_elements(By.TAG_NAME, "code") if each.text.startswith("levelfield ")]
+    assert len(commands) >= 3
+    for code in commands:
+        copy = code.find_element(By.XPATH, "following-sibling::button[1]")
+        click(browser, copy)
+        wait(browser, lambda _, copy=copy: copy.text == "Copied")
+        read = "navigator.clipboard.readText().then(arguments[0])"
+        assert browser.execute_async_script(read) == code.get_attribute("textContent")
+
+
+def test_a_link_to_a_folded_case_opens_it(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    of = block("bert", "throughput")
+    assert not article(browser, of).find_element(By.TAG_NAME, "table").is_displayed()
+    click(browser, browser.find_element(By.CSS_SELECTOR, f".overview th[data-case='{of.case.id}'] a"))
+    wait(browser, lambda _: article(browser, of).find_element(By.TAG_NAME, "table").is_displayed())
+
+
 def test_a_link_to_what_was_filtered_away_shows_it(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    unfold(browser)
     find(browser, "resnet")
     of = block("bert", "latency")
     assert not article(browser, of).is_displayed()
@@ -431,7 +458,9 @@ def test_without_scripts_all_is_readable_and_nothing_pretends_to_work(browser: w
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         show(browser, page)
-        assert len(shown(browser, "article.block table, article.block .plot")) == 2 * len(ANALYSIS.timed)
+        models = {each.case.model for each in ANALYSIS.timed}
+        assert len(shown(browser, "article.block table, article.block .plot")) == 2 * len(models)
+        assert len(shown(browser, "article.block > .fold > summary")) == len(ANALYSIS.timed) - len(models)
         assert shown(browser, "button, input, select, #controls, #downloads, .closer") == []
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
@@ -442,6 +471,9 @@ def test_print_has_the_page_and_not_its_controls(browser: webdriver.Chrome, page
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert shown(browser, "#controls, #downloads, .closer, .here") == []
-        assert len(shown(browser, "article.block table")) >= len(ANALYSIS.timed)
+        seen = (
+            "return [...document.querySelectorAll('article.block table')].filter(each => each.checkVisibility()).length"
+        )
+        assert browser.execute_script(seen) >= len(ANALYSIS.timed)
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -281,15 +281,13 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
     for heading in ("case", "fastest", "next"):
         table.add_column(heading, overflow="fold")
     for block in blocks:
-        rows = {row.arm: row for row in block.rows}
         if block.best is None:
             cells = (f"not ranked: {block.unranked_reason}", "")
         else:
-            first = (block.best, *block.also_first)
-            after = [row for row in block.rows if row.standing == "ranked" and row.arm not in first]
-            leading = [f"{arm} {_cost(rows[arm], block)}" for arm in first[:MOST_LEADERS]]
+            first, after = sentences.order(block).level, sentences.order(block).following
+            leading = [f"{row.arm} {_cost(row, block)}" for row in first[:MOST_LEADERS]]
             leading += [f"and {len(first) - MOST_LEADERS} more"] if len(first) > MOST_LEADERS else []
-            cells = ("\n".join(leading), "".join(f"{row.arm} {_more(row)}" for row in after[:1]))
+            cells = ("\n".join(leading), f"{after.arm} {_more(after)}" if after is not None else "")
         table.add_row(*(text(cell) for cell in (_title(block, analysis), *cells)))
     yield table
 
