@@ -160,7 +160,7 @@ def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome
     find(browser, "onnx latency")
     assert {each.get_attribute("data-scenario") for each in shown(browser, "article.block")} == {"latency"}
     found = {each.get_attribute("data-arm") for each in shown(browser, "article.block tbody tr")}
-    assert found == {"onnxruntime"}
+    assert found == {"onnxruntime", "onnxruntime#2"}
     assert len(shown(browser, "#verdict .overview thead th[data-case]")) == 3
     assert not browser.find_element(By.ID, "memory").is_displayed()
     assert shown(browser, ".contents a[href='#memory']") == []
