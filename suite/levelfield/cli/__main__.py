@@ -6,16 +6,17 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 2
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start() -> NoReturn:
     """Import the command, which takes a second, and run it."""
-    for each in (signal.SIGINT, signal.SIGTERM):
+    for each in SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _leave)
     from levelfield.cli.main import main
 
-    for each in (signal.SIGINT, signal.SIGTERM):
+    for each in SIGNALS:
         if signal.getsignal(each) is _leave:
             signal.signal(each, _interrupt)
     main()

@@ -9,7 +9,6 @@ noise gives any more.
 import json
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -224,7 +223,7 @@ def _toml_value(value: _Toml) -> str:
 
 def _toml_text(text: str) -> str:
     escaped = json.dumps(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text), ensure_ascii=False)
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return UNPRINTABLE.sub(lambda found: f"\\U{ord(found[0]):08x}", escaped)
 
 
 def read(path: Path) -> NoiseGate:
@@ -234,12 +233,12 @@ def read(path: Path) -> NoiseGate:
     costs.
     """
     try:
-        table = tomllib.loads(untrusted.read_plain(path, MAX_BYTES).decode())
+        table = untrusted.read_toml(path, MAX_BYTES)
     except OSError as error:
         raise LevelfieldError(
             f"{path} cannot be read: {error.strerror or error}.", fix="Name a file that `baseline derive` wrote."
         ) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+    except ValueError as error:
         raise _none(path, error) from error
     if isinstance(table.get("format"), int) and table["format"] > FORMAT:
         raise LevelfieldError(
