@@ -3,6 +3,9 @@
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
 
 from levelfield.errors import LevelfieldError
 
@@ -38,3 +41,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         fix = f"Known: {', '.join(names[:MOST_NAMES])}{more}." if names else "There are none."
     return LevelfieldError(f"There is no {kind} called {name!r}.", fix=fix)
+
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def made_of(kind: type[_T], *sources: msgspec.Struct, **fields: Any) -> _T:  # noqa: ANN401  (fields of any types)
+    """Return a struct with these fields, and with all others that one of the sources has by the same name."""
+    for source in sources:
+        found = {name: getattr(source, name) for name in source.__struct_fields__ if name in kind.__struct_fields__}
+        fields = found | fields
+    return kind(**fields)
