@@ -1,6 +1,10 @@
 """The sentence that a user sees."""
 
-from levelfield.errors import LONGEST, LevelfieldError
+import json
+import sys
+import unicodedata
+
+from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json
 
 
 def test_a_sentence_is_said_as_it_is() -> None:
@@ -14,3 +18,20 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
     assert error.message.startswith("There is no model called 'xxx")
     assert error.message.endswith("xxx'; there are mlp and bert.")
     assert max(len(error.message), len(error.fix)) <= LONGEST
+
+
+def test_no_character_that_is_not_seen_is_printable() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    replaced = set(UNPRINTABLE.findall(every))
+    hidden = {each for each in every if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\t", "\n"}
+    assert replaced >= hidden
+    fillers = set("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+    selectors = {each for each in every if "VARIATION SELECTOR" in unicodedata.name(each, "")}
+    assert replaced >= fillers | selectors
+    assert {unicodedata.category(each) for each in replaced - hidden - fillers - selectors} == {"Cn"}
+
+
+def test_json_says_the_same_with_escapes() -> None:
+    text = json.dumps("fast\u200b \U000e0041 – ünseen\u202e", ensure_ascii=False)
+    assert json.loads(printable_json(text)) == json.loads(text)
+    assert not UNPRINTABLE.search(printable_json(text))

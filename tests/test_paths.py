@@ -79,3 +79,16 @@ def test_looking_for_folders_to_clean_makes_no_cache(tmp_path: Path, monkeypatch
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     assert paths.folders_to_clean() == ((), ())
     assert not (tmp_path / "cache").exists()
+
+
+def test_the_digest_of_the_tool_is_of_templates_and_scripts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of another template is one of other sources, not a forged one."""
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
+    digests = set()
+    for name in ("", "a.py", "page.html.j2", "closer.js", "page.css"):
+        if name:
+            (tmp_path / name).touch()
+        digests.add(paths.tool_sha256.__wrapped__())
+    assert len(digests) == 5

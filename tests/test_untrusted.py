@@ -10,7 +10,10 @@ import psutil
 import pytest
 
 from levelfield import untrusted
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
 from tests.commands import ROOT
+from tests.share.evidence import leave, small
 
 
 def test_a_plain_file_is_read(tmp_path: Path) -> None:
@@ -95,6 +98,29 @@ def test_no_link_leaves_a_folder(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="a file outside of its folder"):
             untrusted.open_plain(path, inside=folder)
     assert psutil.Process().num_fds() == before
+
+
+def test_a_record_is_no_link_out_of_its_run(tmp_path: Path) -> None:
+    """A folder of a stranger, put among runs of one's own, must not let `publish` show another one."""
+    private = leave(small(), tmp_path / "private" / "run")
+    run = tmp_path / "reports" / "run"
+    link(run / "report.html", private / "report.html")
+    with pytest.raises(LevelfieldError, match="a link to a file outside of its folder"):
+        files.read(run)
+    link(tmp_path / "latest.html", private / "report.html")
+    link(tmp_path / "reports" / "linked", private)
+    assert files.read(tmp_path / "latest.html") == files.read(tmp_path / "reports" / "linked") == small()
+
+
+def test_a_device_is_not_even_opened() -> None:
+    """Of some, opening alone has consequences: /dev/watchdog restarts the machine."""
+    trace = "import sys\nfrom pathlib import Path\nfrom levelfield import untrusted\n"
+    trace += "opened = []\nsys.addaudithook(lambda event, given: opened.append(given) if event == 'open' else None)\n"
+    trace += "try:\n    untrusted.open_plain(Path('/dev/zero'))\nexcept OSError as error: print(error)\n"
+    trace += "import os\nassert all(given[2] & os.O_PATH for given in opened if given[0] == '/dev/zero'), opened"
+    done = subprocess.run([sys.executable, "-c", trace], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "not a plain file" in done.stdout
 
 
 def test_links_of_the_hubs_cache_stay_in_their_models_folder(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
 """The error that a user sees: what happened, and how to fix it."""
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 
 UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline: escape sequences begin with one
-    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks of direction (Unicode Bidirectional Algorithm, UAX #9)
-    r"\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]"  # separators of lines, and what no encoding or XML holds
+    r"\u2028\u2029\ud800-\udfff\ufffe\uffff"  # separators of lines, and what no encoding or XML holds
+    # Unicode's category Cf, marks of direction among it, and all that its property Default_Ignorable_Code_Point names:
+    r"\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+"""Characters that are not seen, or that change how others are seen: two names that look alike are the same name."""
 
 
 LONGEST = 900
@@ -41,8 +46,13 @@ def _shortened(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text whose control characters and marks of direction are replaced, so that a terminal only shows it."""
+    """Return a text in which a sign stands for each character that is not seen."""
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def printable_json(text: str) -> str:
+    """Return JSON of the same value, in which characters that are not seen are escapes."""
+    return UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def shortened(text: str, longest: int) -> str:

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from levelfield.errors import LevelfieldError, explained
@@ -46,13 +46,24 @@ def package_root() -> Path:
 
 @functools.cache
 def tool_sha256() -> str:
-    """Return the digest of what is in the wheel of this tool: its sources.
+    """Return the digest of what this tool computes and renders with: its sources, templates, scripts and styles.
 
     They are read once in a process: what is written to them later, it does not run.
     """
-    digest, root = hashlib.sha256(), package_root()
-    for source in sorted(root.rglob("*.py")):
-        digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
+    root = package_root()
+    return _digest(root, (path for path in root.rglob("*") if path.suffix in {".py", ".j2", ".js", ".css"}))
+
+
+def locks_sha256() -> str:
+    """Return the digest of the recipes and locks that images are made from."""
+    root = images_root()
+    return _digest(root, (path for path in root.rglob("*") if path.is_file()))
+
+
+def _digest(root: Path, files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 
 

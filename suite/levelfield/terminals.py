@@ -5,10 +5,13 @@ command is created here and replaces them in everything that it prints, after st
 sequences of styles are added by rich later.
 """
 
+import errno
+import io
+import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
@@ -17,6 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from levelfield.errors import LevelfieldError, one_line, printable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class _Printable:
@@ -67,11 +73,40 @@ def write(text: str) -> None:
     PrintableText(sys.stdout).write(text)
 
 
-def never_refuse() -> None:
-    """Let stdout and stderr replace characters that their encoding lacks, instead of raising `UnicodeEncodeError`."""
-    for stream in (sys.stdout, sys.stderr):
+class _Standard(io.FileIO):
+    """Standard output or error: once nobody reads it, what is written goes nowhere, and the exit code stays."""
+
+    def write(self, content: "ReadableBuffer") -> int:
+        try:
+            return super().write(content) or 0
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if error.errno not in (errno.EPIPE, errno.EIO):  # EIO: the terminal hung up
+                raise OSError(error.errno, error.strerror, "standard output") from error
+            return len(memoryview(content))
+
+
+def guard_streams() -> None:
+    """Let no stream of the command change how it ends: one that is closed, that nobody reads, or of few characters."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free: else the next file would take its place
+        stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+        if name != "stdin" and stream is getattr(sys, f"__{name}__"):
+            raw = _Standard(descriptor, "w", closefd=False)
+            text = io.TextIOWrapper(
+                io.BufferedWriter(raw),
+                encoding=stream.encoding if stream is not None else "utf-8",
+                errors="replace",
+                line_buffering=raw.isatty() or name == "stderr",
+            )
+            setattr(sys, name, text)
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
@@ -108,10 +143,9 @@ _LINKS = re.compile(r"(?<=[@#!])(?=\w)|(?<=://)|(?<=www)(?=\.)|(?<=mailto:)|(?<=
 def markdown_text(value: str) -> str:
     """Escape a text: no markup, no HTML, no link, no mention of a person or an issue.
 
-    An invisible word joiner splits what would be linked automatically, since mentions are searched after backslashes
-    are removed.
+    A word joiner splits what would be linked automatically, since mentions are searched after backslashes are removed.
     """
-    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, one_line(value, LONGEST)))
+    return _LINKS.sub("&NoBreak;", _MARKS.sub(_escaped, one_line(value, LONGEST)))
 
 
 def markdown_code(value: str) -> str:
@@ -121,7 +155,7 @@ def markdown_code(value: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;"}.get(found[0], f"\\{found[0]}")
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&dollar;"}.get(found[0], f"\\{found[0]}")
 
 
 LONGEST_OUTPUT = 200

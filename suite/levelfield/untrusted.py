@@ -11,8 +11,10 @@ images were built at once), so one waits for the other.
 import contextlib
 import errno
 import os
+import re
 import stat
 import threading
+import tomllib
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,24 +36,23 @@ def open_plain(path: Path, *, follow_links: bool = True, inside: Path | None = N
     Raises OSError: the file is not there, may not be read, lies elsewhere, or is a pipe, a device, a socket or a
     folder. `strerror` says which.
     """
-    # O_NONBLOCK: without it, to open a named pipe waits for a writer (open(2)). It changes nothing for a plain file.
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
+    # O_PATH opens nothing yet: neither does a pipe wait for its writer, nor does a device notice (open(2)).
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW))
     try:
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        if error.errno == errno.ELOOP and not follow_links:
-            raise OSError(errno.ELOOP, "it is a link", str(path)) from error
-        if error.errno == errno.ENXIO:  # a socket
-            raise OSError(errno.EINVAL, "it is not a plain file", str(path)) from error
-        raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
-    # The kernel's own name of what is open: no link can be changed between a check and the opening.
-    if inside is not None and not belongs_to(Path(f"/proc/self/fd/{descriptor}").readlink(), inside):
-        os.close(descriptor)
-        raise OSError(errno.EXDEV, "it is a link to a file outside of its folder", str(path))
-    return os.fdopen(descriptor, "rb")
+        mode = os.fstat(place).st_mode
+        if stat.S_ISLNK(mode):
+            raise OSError(errno.ELOOP, "it is a link", str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+        # The kernel's own name of what was found: no link can be changed between this check and the opening.
+        if inside is not None and not belongs_to(Path(f"/proc/self/fd/{place}").readlink(), inside):
+            raise OSError(errno.EXDEV, "it is a link to a file outside of its folder", str(path))
+        try:
+            return os.fdopen(os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC), "rb")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        os.close(place)
 
 
 def belongs_to(real: Path, folder: Path) -> bool:
@@ -89,6 +90,26 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside
     if size_bytes > most_bytes:
         raise TooLargeError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", str(path))
     return content
+
+
+MOST_PARTS = 16
+_STRINGS = re.compile(r"""'[^'\n]*'|"(?:[^"\\\n]|\\.)*\"""")
+_LONG_KEY = re.compile(rf"(?:\.[ \t]*[\w-]+[ \t]*){{{MOST_PARTS}}}")
+
+
+def read_toml(path: Path, most_bytes: int) -> dict[str, Any]:
+    """Return the table in a file of TOML.
+
+    Raises OSError: as `read_plain`. ValueError: it is no TOML, or may take very long: for keys of many parts
+    `tomllib` takes the square of time and memory. Strings of several lines are refused, so that keys can be told.
+    """
+    text = read_plain(path, most_bytes).decode().replace("\r\n", "\n")
+    if '"""' in text or "'''" in text or _LONG_KEY.search(_STRINGS.sub("_", text)):
+        raise ValueError(f"it holds a string of several lines, or a key of more than {MOST_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 _T = TypeVar("_T")

@@ -17,7 +17,9 @@ from rich.console import Console
 from levelfield import analysis
 from levelfield.analysis import guarded, summaries, summary
 from levelfield.analysis.summary import reduce
-from levelfield.compare import baselines
+from levelfield.cli import config
+from levelfield.cli.main import cli
+from levelfield.compare import baselines, gate
 from levelfield.errors import LevelfieldError
 from levelfield.images import published
 from levelfield.images.bundle import unpack
@@ -35,6 +37,7 @@ from levelfield.share import card, statement
 from levelfield.share.attestation import read
 from levelfield.share.verify import verify
 from levelfield.worker.messages import Reply
+from tests.commands import ROOT
 from tests.prepare.own_weights import saved
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -182,6 +185,17 @@ def images_file(content: bytes, folder: Path) -> None:
         references.parse(str(each.name))
 
 
+def noise_gate(content: bytes, folder: Path) -> None:
+    (folder / "gate.toml").write_bytes(content)
+    gate.read(folder / "gate.toml")
+
+
+def defaults(content: bytes, folder: Path) -> None:
+    """Defaults of options in the folder that a command is called in."""
+    (folder / config.FILE).write_bytes(content)
+    config.read(folder / config.FILE, cli)
+
+
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 READERS: dict[str, Reader] = {
@@ -200,6 +214,8 @@ READERS: dict[str, Reader] = {
     "weights-configuration": Reader(weights_configuration, 8),
     "python": Reader(python, 8),
     "images": Reader(images_file, 8),
+    "gate": Reader(noise_gate, 8),
+    "defaults": Reader(defaults, 8),
 }
 
 
@@ -227,6 +243,8 @@ _SEEDS: dict[str, Callable[[], Any]] = {
     "weights": lambda: (saved.safetensors(saved.tiny_tensors()),),
     "weights-configuration": _indices,
     "python": lambda: (_NETWORK,),
+    "gate": lambda: tuple(path.read_bytes() for path in (ROOT / "reports" / "trials").glob("gate-*.toml")),
+    "defaults": lambda: (b'reports = "results"\n\n[bench]\nmodels = ["mlp", "bert"]\nbudget = "20m"\n',),
     "page": lambda: _files("record")[:3],
     "page-text": lambda: (_page().encode(),),
     "plan": lambda: _files("record"),

@@ -13,6 +13,7 @@ import pytest
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
+from tests.share.evidence import leave, small
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
@@ -93,7 +94,7 @@ def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -
     assert not left, "half a file would be taken for a whole one by the next run"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: signal.Signals) -> None:
     """A fresh cache keeps it busy making the weights of all models."""
     command = Command(
@@ -106,18 +107,23 @@ def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: si
     shutil.rmtree(tmp_path / "cache")
 
 
-def test_a_reader_that_goes_away(tmp_path: Path) -> None:
-    """`levelfield schema | head -1`."""
-    command = subprocess.Popen(
-        [sys.executable, "-m", "levelfield.cli", "schema"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": IMPORTS},
+@pytest.mark.parametrize(
+    ("words", "redirected", "code"),
+    [
+        ("verify run", "| true", 0), ("verify run", ">&-", 0), ("verify run", "2>&- >&-", 0),
+        ("verify torn.html", "2>&1 | true", 1), ("schema", "| head -1", 0), ("--help", "| true", 0),
+        ("verify run", "> /dev/full", 2), ("verify run --page /dev/full", "", 2),
+    ],
+)  # fmt: skip
+def test_where_output_goes_is_no_verdict(tmp_path: Path, words: str, redirected: str, code: int) -> None:
+    page = leave(small(), tmp_path / "run") / REPORT
+    (tmp_path / "torn.html").write_text(page.read_text().replace("</main>", "<p></main>"))
+    command = f"set -o pipefail; {sys.executable} -m levelfield.cli {words} {redirected}"
+    environment = {**os.environ, "PYTHONPATH": IMPORTS}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert command.stdout is not None
-    command.stdout.close()
-    assert command.stderr is not None
-    said = command.stderr.read()
-    command.stderr.close()
-    command.wait(60)
-    assert said == b""
+    assert done.returncode == code, done
+    assert "Traceback" not in done.stderr
+    assert ("No space left" in done.stderr or "The disk is full (standard output)" in done.stderr) == (code == 2)
+    assert Path("/dev/full").is_char_device()

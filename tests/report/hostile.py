@@ -12,7 +12,7 @@ PAYLOAD = (
     "\"' onmouseover=window.owned=1 {{7*7}}{% for x in y %}<svg onload=window.owned=1>&amp;\u2028--><!--"
 )
 
-_FIXED = frozenset({"scenario", "launcher", "stage", "type"})
+_FIXED = frozenset({"scenario", "launcher", "stage", "type", "image_id", "layers"})
 """Fields whose values come from a fixed set: the schema refuses any other."""
 _DICTIONARIES = frozenset({"machine", "settings", "environment", "distributions", "plugins", "made_by", "batches"})
 """Fields that map names to values, both free."""
@@ -58,7 +58,7 @@ def _poisoned(value: Any, *, variants: bool, key: str = "") -> Any:
         }
     if isinstance(value, list | tuple):
         return [_poisoned(held, variants=variants, key=key) for held in value]
-    if not isinstance(value, str) or key in _FIXED or value in _FAILURE_KIND:
+    if not isinstance(value, str) or key in _FIXED or value in _FAILURE_KIND or "sha256" in key:
         return value
     if key == "scenarios" or (key == "variant" and not variants):
         return value

@@ -114,7 +114,7 @@ def test_a_case_says_where_it_differs_from_the_run(first: Run, words: str) -> No
 
 
 def test_the_page_says_it_once_below_its_headline_and_shows_both_ratios(run: Run) -> None:
-    page = plain(html.render(run, analyse(run))).replace("\u2060", "")
+    page = plain(html.render(run, analyse(run))).replace("&#8288;", "")
     assert page.count(SENTENCE) == 1
     assert page.index("</h1>") < page.index(SENTENCE) < page.index("Can it be trusted?")
     assert "When a neighbour is busy" in page

@@ -157,7 +157,7 @@ def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case,
     assert none_left(engine, command.pid)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_what_it_has(engine: docker.DockerClient, case: Case, number: signal.Signals) -> None:
     command = case.start(*JAX, case.reports)
     case.until(command, TurnTaken, 4)

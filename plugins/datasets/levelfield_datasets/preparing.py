@@ -20,6 +20,7 @@ from levelfield.launchers.protocol import Launcher
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import DataSet, Image
 from levelfield.schedule.data_sets import DataRequest, Prepared
+from levelfield.untrusted import limit_access
 from levelfield.worker import items
 from levelfield.zoo import models
 from levelfield.zoo.spec import Model
@@ -161,6 +162,7 @@ class _Making(NamedTuple):
         with preprocessor.opened(self.launcher, self.image, self.artifacts) as opened:
             made = source.make(opened)
             sha256 = _write(path, items.record_of(model), made)
+            limit_access(path, 0o600)  # whatever may read the data set
             kept = _Kept(sha256, made.total, dict(opened.versions), made.spans, made.asked)
         write_atomically(path.with_suffix(".json"), msgspec.json.encode(kept))
         return relative, kept

@@ -59,7 +59,7 @@ def write(summary: Summary, folder: Path) -> None:
 def kept(folder: Path) -> Summary | None:
     """Return the summary beside the record in a run's folder, or None where there is none that fits."""
     try:
-        summary = decoder.decode(untrusted.read_plain(folder / NAME, MAX_BYTES))
+        summary = decoder.decode(untrusted.read_plain(folder / NAME, MAX_BYTES, inside=folder))
         if summary.schema != SCHEMA or not _is_utc(summary.started):
             return None
         content = files.content_of(folder)

@@ -11,7 +11,6 @@ A key outside of a table is a default of every command that has such an option; 
 What is typed wins over both.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,13 @@ from typing import Any
 import click
 from rich.table import Table
 
-from levelfield import terminals
+from levelfield import terminals, untrusted
 from levelfield.errors import LevelfieldError, printable
 from levelfield.names import unknown
 
 FILE = "levelfield.toml"
 """Looked for in the current folder."""
+MAX_BYTES = 1 << 20
 NEVER = frozenset({"help", "version", "yes", "trust", "json", "resume", "dry-run"})
 """Options that a person says each time, or that belong to one call."""
 
@@ -54,10 +54,10 @@ def read(path: Path, root: click.Group) -> dict[str, Any]:
     be in a file.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = untrusted.read_toml(path, MAX_BYTES)
     except OSError as error:
         raise LevelfieldError(f"{path} cannot be read: {error.strerror}.", fix="Correct or remove it.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise LevelfieldError(f"{path} is no TOML: {error}.", fix="Correct that line.") from error
     known = _names_below(root)
     for key, value in content.items():

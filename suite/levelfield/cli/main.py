@@ -19,7 +19,7 @@ from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError
-from levelfield.paths import disk_space
+from levelfield.paths import disk_space, locks_sha256, tool_sha256
 from levelfield.version import __version__
 
 COULD_NOT_RUN = 2
@@ -27,11 +27,19 @@ DEBUG = "LEVELFIELD_DEBUG"
 """Variable that lets an unexpected error end in its traceback."""
 
 
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"levelfield {__version__} (sources {tool_sha256()[:12]}, locks {locks_sha256()[:12]})")
+        context.exit()
+
+
 @click.group(
     cls=ToolGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.version_option(__version__, prog_name="levelfield")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Benchmark deep-learning stacks on the same models, with verified outputs and intervals for every difference."""
@@ -60,12 +68,17 @@ for _command in (
 
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
-    terminals.never_refuse()
-    signal.signal(signal.SIGTERM, _interrupt)
+    terminals.guard_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
         with disk_space():
-            cli(prog_name="levelfield", standalone_mode=False)
+            try:
+                cli(prog_name="levelfield", standalone_mode=False)
+            finally:
+                sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
     except click.ClickException as error:
@@ -75,8 +88,6 @@ def main() -> NoReturn:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         terminals.console(stderr=True).print("Interrupted.")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: let the last flush be silent
     except MemoryError:
         _print_error("There is not enough memory for this.", "Ask for less at once, or use another machine.")
     except Exception as error:  # a traceback would end with 1, which means that something is worse

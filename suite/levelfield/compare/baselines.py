@@ -15,6 +15,7 @@ from levelfield import untrusted
 from levelfield.errors import LevelfieldError, explained
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record import files
+from levelfield.record.measured import Sha256
 
 FOLDER = "baselines"
 MAX_BYTES = 1 << 20
@@ -26,7 +27,7 @@ class Pointer(msgspec.Struct, frozen=True):
 
     file: Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH, pattern=r"^[^\x00-\x1f\x7f]*\Z")]
     """Of its record, relative to the reports folder, with `/`."""
-    sha256: str
+    sha256: Sha256
 
 
 class Baseline(msgspec.Struct, frozen=True):
@@ -93,7 +94,7 @@ def read(name: str, reports: Path) -> Baseline:
         RecursionError,
         ValueError,
     ):
-        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES), type=Baseline)
+        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=file.parent), type=Baseline)
     if baseline.name != name:
         raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")
     if not baseline.runs:

@@ -9,7 +9,6 @@ noise gives any more.
 import json
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -206,7 +205,7 @@ def _toml_value(value: object) -> str:
 
 def _toml_text(text: str) -> str:
     escaped = json.dumps(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text), ensure_ascii=False)
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return UNPRINTABLE.sub(lambda found: f"\\U{ord(found[0]):08x}", escaped)
 
 
 def read(path: Path) -> NoiseGate:
@@ -218,9 +217,9 @@ def read(path: Path) -> NoiseGate:
     wrote, malformed = "Name a file that `baseline derive` wrote.", "Derive it with `baseline derive`."
     with (
         explained(f"{path} cannot be read", wrote),
-        explained(f"{path} is not a gate", malformed, ValueError, RecursionError),
+        explained(f"{path} is not a gate", malformed, ValueError),
     ):
-        table = tomllib.loads(untrusted.read_plain(path, MAX_BYTES).decode())
+        table = untrusted.read_toml(path, MAX_BYTES)
     if isinstance(table.get("format"), int) and table["format"] > FORMAT:
         raise LevelfieldError(
             f"{path} has format {table['format']}, and this Levelfield reads {FORMAT}.", fix="Install a newer one."

@@ -64,23 +64,29 @@ def runs_in(reports: Path) -> list[Path]:
 def write_atomically(target: Path, content: bytes) -> None:
     """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
 
+    What is there and no plain file, such as a pipe, is written into.
+
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
     temporary: str | None = None
     try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
+        os.umask(umask := os.umask(0o077))
+        Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(target)
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise LevelfieldError(
             f"{target} cannot be written: {error.strerror or error}.",
-            fix="Free space on that disk, or choose a folder you can write with --reports.",
+            fix="Free space there, or choose a place you can write (--reports for runs).",
         ) from error
 
 
@@ -119,7 +125,8 @@ def content_of(path: Path, *, follow_links: bool = True) -> bytes:
     """
     file = file_of(path)
     try:
-        content = untrusted.read_plain(file, MAX_BYTES, follow_links=follow_links)
+        inside = file.parent if file.name in (NAME, page.NAME) else None  # a file of a run's folder stays in it
+        content = untrusted.read_plain(file, MAX_BYTES, follow_links=follow_links, inside=inside)
     except untrusted.TooLargeError as error:
         raise LevelfieldError(
             f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",

@@ -8,6 +8,8 @@ INT_LIMIT = 2**63
 """Integers are below this (three centuries in nanoseconds): larger ones do not fit into NumPy arrays."""
 Integers: TypeAlias = tuple[Annotated[int, msgspec.Meta(ge=-INT_LIMIT, le=INT_LIMIT - 1)], ...]
 """Series of them, which are checked as they are decoded."""
+Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?$(?!\n)")]
+"""A digest; empty: none is known."""
 LoadGenScenario: TypeAlias = Literal["SingleStream", "MultiStream", "Server", "Offline"]
 """As LoadGen names them."""
 

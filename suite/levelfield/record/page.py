@@ -14,6 +14,7 @@ import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.paths import tool_sha256
+from levelfield.record.measured import Sha256
 
 NAME = "report.html"
 MAX_BYTES = 512 * 1024 * 1024
@@ -35,7 +36,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
     block: str
     """The record's block."""
-    sha256: str
+    sha256: Sha256
     """Of the record's JSON."""
     statement: str = ""
     """The in-toto statement; empty: there is none."""
@@ -45,9 +46,9 @@ class Evidence(msgspec.Struct, frozen=True):
 
 class _Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
-    tool_sha256: str
+    tool_sha256: Sha256
     """Digest of the sources that wrote the page."""
-    sha256: str
+    sha256: Sha256
     size_bytes: int
     data: str
 
@@ -56,7 +57,7 @@ class _Format(msgspec.Struct, frozen=True):
     format: str
 
 
-class _Attested(msgspec.Struct, frozen=True):
+class _Attested(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     statement: str
     signature: str = ""
 

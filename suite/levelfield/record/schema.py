@@ -24,6 +24,7 @@ from levelfield.record.measured import (
     MachineProbe,
     Memory,
     RooflineSamples,
+    Sha256,
     Startup,
     Window,
     Work,
@@ -267,7 +268,7 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many inputs were compared."""
     projection: tuple[float, ...]
     """Fixed seeded projection of the output (64 numbers), which shows drift years later; of a training, its losses."""
-    output_sha256: str
+    output_sha256: Sha256
     reason: str = ""
     """Why it is not equal, in words."""
     cosine: float | Absent = Absent("an older version did not compute it")
@@ -332,9 +333,9 @@ class Convergence(Watched, frozen=True, forbid_unknown_fields=True):
     """In the order of steps; to the limit, or to where it diverged."""
     diverged: str = ""
     """Why it ended before the limit; empty: it did not."""
-    weights_sha256: str = ""
+    weights_sha256: Sha256 = ""
     """Of the weights it began with."""
-    inputs_sha256: str = ""
+    inputs_sha256: Sha256 = ""
     """Of images, labels, their split and the order of batches."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
@@ -399,15 +400,15 @@ class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     started: str
     """UTC, ISO 8601."""
     startup: Startup | None = None
-    weights_sha256: str = ""
+    weights_sha256: Sha256 = ""
     """Of what the worker read; in later launches of an arm, of the same file, which had not changed since the first."""
-    inputs_sha256: str = ""
+    inputs_sha256: Sha256 = ""
     """Of the batch that it was compiled for."""
     timed_inputs: int = 1
     """Batches of inputs that the timed calls took in turn."""
-    timed_inputs_sha256: str = ""
+    timed_inputs_sha256: Sha256 = ""
     """Of these batches; empty where there was one, or where the calls read a dataset."""
-    onnx_sha256: str = ""
+    onnx_sha256: Sha256 = ""
     """Digest of the model file that it read, ONNX or another format; empty: it read none."""
     framework_version: str = ""
     settings: dict[str, str] = {}
@@ -567,13 +568,13 @@ class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     variant: str
     launcher: Literal["docker", "venv", "host"]
     tag: str = ""
-    image_id: str = ""
-    layers: tuple[str, ...] = ()
-    lock_sha256: str = ""
+    image_id: Annotated[str, msgspec.Meta(pattern=r"^(sha256:[0-9a-f]{64})?$(?!\n)")] = ""
+    layers: tuple[Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$(?!\n)")], ...] = ()
+    lock_sha256: Sha256 = ""
     base: str = ""
     """Which base, and its digest."""
-    recipe_sha256: str = ""
-    worker_sha256: str = ""
+    recipe_sha256: Sha256 = ""
+    worker_sha256: Sha256 = ""
     """Digest of the part of the suite that runs inside, and of the code of plug-ins."""
     plugins: dict[str, str] = {}
     """Distributions that bring the backend or models that run inside, and their versions (docs/plugins.md)."""
@@ -591,7 +592,7 @@ class Artifact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file handed to workers: an ONNX export, a weights file."""
 
     name: str
-    sha256: str
+    sha256: Sha256
     size_bytes: int
     made_by: dict[str, str] = {}
 
@@ -624,7 +625,7 @@ class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Without its batch."""
     batched: bool
     """Whether it has the batch among its dimensions."""
-    sha256: str = ""
+    sha256: Sha256 = ""
     """Of the `.npy` file with the user's own values; empty: they are seeded."""
     axis: int = 0
     """Which dimension is the batch, where it is batched."""
@@ -647,7 +648,7 @@ class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Its name in cases: the file's name and the first characters of its digest."""
     file: str
     """Its name, without the folder it lay in."""
-    sha256: str
+    sha256: Sha256
     size_bytes: int
     """Of all of it, with the files beside it."""
     inputs: tuple[OwnInput, ...]
@@ -696,7 +697,7 @@ class OwnWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Name in cases: the network's family, the beginning of the digest, and the sizes that are not the usual ones."""
     family: str
     """`model_type` of its configuration."""
-    sha256: str
+    sha256: Sha256
     """Of the files that were read: names and contents."""
     files: dict[str, str]
     """Their names and their SHA-256."""
@@ -731,7 +732,7 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
     """The network that answered it."""
     metrics: tuple[MetricName, ...]
-    sha256: str
+    sha256: Sha256
     """Of the items that were answered: names and contents, as `sha256sum` prints them, or of the file of texts."""
     available: int
     """Items that the set holds."""
@@ -741,7 +742,7 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Number of each item's class; empty: it has none."""
     scores: Scores = ()
     """What is right of each item, where that is a score."""
-    vocabulary_sha256: str = ""
+    vocabulary_sha256: Sha256 = ""
     """Of the pieces that texts were split into; empty: there were no texts."""
     prepared_by: dict[str, str] = {}
     """What decoded or split the items, with its version."""
@@ -853,8 +854,9 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 
 
 def is_volatile(group: str, name: str) -> bool:
-    """Return whether a fact of a fingerprint is measured anew each time, or follows the load of the moment."""
-    return (group, name) == ("kernel", "timer step ns") or (group == "gpu" and name.endswith(" PCIe generation now"))
+    """Return whether a fact is measured anew each time, follows the load of the moment, or says who named an engine."""
+    changing = {("kernel", "timer step ns"), ("engine", "named by")}
+    return (group, name) in changing or (group == "gpu" and name.endswith(" PCIe generation now"))
 
 
 class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -895,7 +897,7 @@ class Imported(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     tool: str
     version: str | Absent
-    sha256: str
+    sha256: Sha256
     """Of the file."""
     recorded: str | Absent
     """When, UTC, ISO 8601. Absent: the file does not say, and the run starts with the import."""
@@ -910,7 +912,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     started: str
     tool_version: str
-    tool_sha256: str
+    tool_sha256: Sha256
     command: tuple[str, ...]
     settings: Settings
     machine: Fingerprint

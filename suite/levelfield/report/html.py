@@ -88,6 +88,7 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
     common = environment.shared(run.images)
     spent, own = analysis.time_spent, run.settings.own
     return {
+        "places": {block.case.id: place for place, block in enumerate(run.blocks)},
         "sections": sections.sections(run, analysis, anchors),
         "overviews": overview.tables(analysis, anchors),
         "shown_tables": overview.SHOWN_TABLES,

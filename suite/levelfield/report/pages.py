@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import re
 from datetime import datetime
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from levelfield.errors import UNPRINTABLE, printable, printable_json
 from levelfield.report import names
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -21,9 +23,17 @@ def templates(folder: Path) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_printable,
     )
     environment.filters |= {"moment": _moment, "unbroken": _unbroken}
     return environment
+
+
+def _printable(value: object) -> object:
+    """Return a value as a page shows it: whatever a template writes passes through here."""
+    if not isinstance(value, str) or UNPRINTABLE.search(value) is None:
+        return value
+    return type(value)(printable(value))
 
 
 def _moment(text: str) -> str:
@@ -35,9 +45,9 @@ def _moment(text: str) -> str:
     return f"{when.day} {when:%B %Y, %H:%M} UTC"
 
 
-def _unbroken(text: str) -> str:
+def _unbroken(text: str) -> Markup:
     """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
-    return text.replace("-", "-\u2060").replace("–", "–\u2060")
+    return Markup(re.sub("([-–])", r"\1&#8288;", str(escape(text))))  # noqa: S704  (escaped)
 
 
 def style(*further: Path) -> str:
@@ -80,8 +90,8 @@ def render(template: jinja2.Template, *, style: str, script: str = "", images: s
 
 def data_block(content: bytes) -> Markup:
     """Make JSON fit for a script element of type application/json, out of which no text can break."""
-    text = content.decode()
-    for sign in "<>&\u2028\u2029":
+    text = printable_json(content.decode())
+    for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
 

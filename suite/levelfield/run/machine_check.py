@@ -6,11 +6,8 @@ scatter. What is seen is kept for later runs (`machine.states`).
 """
 
 import itertools
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -22,6 +19,7 @@ from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from levelfield.machine import states, topology
 from levelfield.machine.cpu import last_cache_bytes
 from levelfield.machine.fingerprint import fingerprint
+from levelfield.paths import temporary_folder
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.cpu_pinning import counts, pool
 from levelfield.plan.profiles import STANDARD
@@ -194,13 +192,10 @@ def _probe(resources: RunResources, seconds: float) -> tuple[list[tuple[float, M
 
 def _compare(plan: Plan, resources: RunResources, listener: ProgressListener, seconds: float) -> Run:
     """Compare identical programs as `bench` does, in a folder that is thrown away afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="levelfield-machine-"))
-    try:
+    with temporary_folder("machine") as folder:
         run_folder = start_run(plan, Options(seed=0, reports=folder, budget_seconds=seconds), resources)
         RunInProgress(run_folder, resources, listener).measure()
         return journal.fold(journal.read(run_folder / JOURNAL))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _split(block: Block) -> VarianceSplit | None:

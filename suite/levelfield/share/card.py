@@ -14,7 +14,7 @@ from levelfield.compare import ab as pairs
 from levelfield.compare import phrases
 from levelfield.compare.formats import html
 from levelfield.compare.types import Comparison, Gate
-from levelfield.errors import LevelfieldError, printable, shortened
+from levelfield.errors import LevelfieldError, shortened
 from levelfield.record.schema import Run
 from levelfield.report import charts, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
@@ -74,7 +74,6 @@ def svg(run: Run, analysis: Analysis) -> str:
         ratios=None if compared is None else html.ratio_chart(compared.rows[:_MOST_ROWS], compared.gate.margin),
         margin=None if compared is None else units.percent(compared.gate.margin),
         width=WIDTH,
-        printable=printable,
     )
     return f"{made}\n"
 

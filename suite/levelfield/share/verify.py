@@ -5,6 +5,7 @@ and everything else computed again passes all checks: it is *consistent, but uns
 unknown*. No check proves that what was signed was ever measured.
 """
 
+import itertools
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from levelfield.record import page as pages
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Run
 from levelfield.report import html
-from levelfield.share import attestation
+from levelfield.share import attestation, contradictions
 from levelfield.share.attestation import Check, Given
 
 Verdict: TypeAlias = Literal[
@@ -33,6 +34,7 @@ Verdict: TypeAlias = Literal[
     "verification failed",
 ]
 INCONCLUSIVE = 3
+MOST_NAMED = 20
 
 
 class Verified(msgspec.Struct, frozen=True):
@@ -65,7 +67,13 @@ def verify(given: Given, *, signers: Path | None = None) -> Verified:
     with guarded.computing(given.name):
         record = _record(given)
         page = _page(given, record)
-        of_record = [record, *attestation.of_statement(given), *attestation.of_bills(given), signature]
+        of_record = [
+            record,
+            _agreement(given.run),
+            *attestation.of_statement(given),
+            *attestation.of_bills(given),
+            signature,
+        ]
     verdict: Verdict = "consistent, but unsigned"
     if any(check.state == "broken" for check in of_record):
         verdict = "verification failed"
@@ -96,6 +104,13 @@ def _record(given: Given) -> Check:
     if not same:
         return Check("record", "broken", "run.json is not the record inside the page.")
     return Check("record", "holds", "It follows the schema, and has the digest that the page names.")
+
+
+def _agreement(run: Run) -> Check:
+    against = tuple(itertools.islice(contradictions.of(run), MOST_NAMED))
+    if against:
+        return Check("agreement", "broken", "The record contradicts itself.", against)
+    return Check("agreement", "holds", "What the record concludes follows from what it holds.")
 
 
 def _page(given: Given, record: Check) -> Check:

@@ -19,6 +19,7 @@ from levelfield.record.measured import (
     MachineProbe,
     Memory,
     RooflineSamples,
+    Sha256,
     Startup,
     Window,
 )
@@ -288,8 +289,8 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     startup: Startup
     version: str
-    weights_sha256: str
-    inputs_sha256: str
+    weights_sha256: Sha256
+    inputs_sha256: Sha256
     settings: dict[str, str]
     """Effective settings, read back from the framework where it can say."""
 
@@ -343,7 +344,7 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
 class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
     sets: int
     """Batches that the calls will take in turn: one where the backend has room for one only."""
-    sha256: str
+    sha256: Sha256
     """Of these batches (`worker.sources.rotation_digest`)."""
 
 
@@ -371,8 +372,8 @@ class Converged(msgspec.Struct, frozen=True, tag="converged"):
     points: tuple[Evaluation, ...]
     losses: tuple[float, ...]
     """Of the first ten steps, to compare with the reference."""
-    weights_sha256: str
-    inputs_sha256: str
+    weights_sha256: Sha256
+    inputs_sha256: Sha256
     """Of the images, their split and the order of batches."""
     diverged: str = ""
     """Why it ended early, in one sentence; empty: it did not."""
@@ -446,7 +447,7 @@ class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
-    items_sha256: str
+    items_sha256: Sha256
     """Of the items as the file holds them."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from levelfield.compare.types import Comparison
-from levelfield.errors import UNPRINTABLE
+from levelfield.errors import printable_json
 
 FORMAT = 1
 """Version of this layout: a field may be added, none changes its meaning."""
@@ -47,5 +47,4 @@ def _value(value: object) -> str:
 
 def _encoded(value: object) -> str:
     """Return JSON on one line, with escapes for what would speak to a terminal: it is often just printed."""
-    text = msgspec.json.encode(value).decode()
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return printable_json(msgspec.json.encode(value).decode())

@@ -14,11 +14,11 @@ const radios = (label, names, changed) => {
 const armsOf = (article, found) => all("tr[data-arm]", article.querySelector(".scroll"))
   .filter((row) => !row.classList.contains("out"))
   .map((row) => {
-    const { arm, warming = "", notCalm = "" } = row.dataset, id = article.dataset.case;
+    const { arm, warming = "", notCalm = "" } = row.dataset, { place } = article.dataset;
     const kept = new Set((article.dataset.kept ?? "").split(" ").filter(Boolean).map(Number));
     const early = new Map(warming.trim().split(" ").filter(Boolean).map((each) => each.split(":").map(Number)));
     return { name: arm, colour: [...row.querySelector("th").classList].find((name) => name.startsWith("b-")) ?? "",
-      windows: windowsOf(found, id, arm, early, kept, new Set(notCalm.split(" "))) };
+      windows: windowsOf(found, Number(place), arm, early, kept, new Set(notCalm.split(" "))) };
   });
 
 for (const article of all("article.block")) {

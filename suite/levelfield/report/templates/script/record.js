@@ -12,27 +12,26 @@ const record = () => {
   return unpacked;
 };
 const refusal = (error) => `This browser cannot unpack the record inside the page (${error.name}).`;
-const caseOf = ({ model, scenario, precision, batch, threads, device = "cpu", processes = 1 }) =>
-  `${model}/${scenario}/${precision}/b${batch}/t${threads}/${device}${processes > 1 ? `/p${processes}` : ""}`;
 const median = (samples) => quantile(ascending(samples), 0.5);
 
+/** A name as the page shows it. */
+const printable = (text) => text.replaceAll(/(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\ufffe\uffff]/gu, "\ufffd");
+
 /** All windows of a block's arm in the order of time, each with whether the page's figures count it. */
-const windowsOf = ({ run }, id, arm, warming, kept, notCalm) => {
-  const block = run.blocks.find((each) => caseOf(each.case) === id);
-  return (block?.generations ?? []).flatMap((generation) => {
-    const launch = (generation.launches ?? []).find((each) => each.arm === arm);
+const windowsOf = ({ run }, place, arm, warming, kept, notCalm) =>
+  (run.blocks[place]?.generations ?? []).flatMap((generation) => {
+    const launch = (generation.launches ?? []).find((each) => printable(each.arm) === arm);
     const before = (launch?.warmup ?? []).filter(({ samples_ns: samples }) => samples.length).map(({ samples_ns: samples }, index) =>
       ({ generation: generation.index, round: -1, warmup: index, samples, median: median(samples) }));
     const turns = (generation.rounds ?? []).flatMap((round) => round.turns
-      .filter((turn) => turn.arm === arm)
+      .filter((turn) => printable(turn.arm) === arm)
       .map((turn, attempt) => ({ window: turn.window, place: `${generation.index}:${round.index}:${attempt}` }))
       .filter(({ window }) => window?.samples_ns.length && window.window_ns > 0)
       .map(({ window: { samples_ns: samples }, place }) => {
         // A window that holds a time of nothing counts nowhere.
         const middle = samples.every((taken) => taken > 0) ? median(samples) : 0;
-        return { generation: generation.index, round: round.index, samples, median: middle, disturbed: Boolean(round.disturbed), calm: !notCalm.has(place) };
+        return { generation: generation.index, round: round.index, samples, median: middle, disturbed: Boolean(round.disturbed?.length), calm: !notCalm.has(place) };
       })).filter((window) => window.median > 0);
     turns.filter((window) => window.calm && (!window.disturbed || kept.has(generation.index))).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
     return [...before, ...turns];
   });
-};

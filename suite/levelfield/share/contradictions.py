@@ -1,0 +1,140 @@
+"""What a record says against itself: it holds some conclusions beside what they follow from, and these must agree."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+
+from levelfield.analysis.collect import launches, turns
+from levelfield.errors import one_line
+from levelfield.record.disturbance import Disturbed
+from levelfield.record.schema import Absent, Block, Launch, Parity, Run, Window
+
+CENTRED = 2.5
+"""How far a centred error may be over the tolerance below fp32 (`zoo.parity.CENTRED`)."""
+CLOCKS_AGREE, SLACK_S = 1.05, 2.0
+"""Of the clock of a worker, and of moments that are written in whole seconds."""
+_BEFORE_MEASURING = ("image", "launch", "load")
+
+
+def of(run: Run) -> Iterator[str]:
+    """Yield each contradiction as a clause, with the place where it is."""
+    for label, known in (
+        ("injected", any(arm.inject for block in run.blocks for arm in block.arms)),
+        ("smoke", run.settings.profile == "smoke"),
+    ):
+        if known != (label in run.labels):
+            yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
+    yield from _answers(run)
+    for block in run.blocks:
+        yield from (f"{one_line(block.case.id)}: {said}" for said in dict.fromkeys(_block(run, block)))
+    if run.imported is None:
+        yield from _images(run)
+        yield from _times(run)
+
+
+def _images(run: Run) -> Iterator[str]:
+    own = run.settings.launcher
+    used = {own} | {arm.launcher or own for block in run.blocks for arm in block.arms}
+    for image in run.images:
+        if image.launcher not in used:
+            yield f"the image {one_line(image.name)} is of the launcher {image.launcher}, which no arm has"
+        if bool(image.unlocked) != (image.launcher == "host"):
+            yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
+
+
+def _times(run: Run) -> Iterator[str]:
+    starts = (launch.started for block in run.blocks for _, launch in launches(block))
+    try:
+        began, *moments = map(datetime.fromisoformat, (run.started, *run.resumed, *starts))
+        ended = datetime.fromisoformat(run.finished) if run.finished is not None else max((began, *moments))
+        between = all(began <= moment <= ended for moment in moments) and began <= ended
+        lasted_s = (ended - began).total_seconds()
+    except (ValueError, TypeError):
+        return  # shown as it is
+    if not between:
+        yield "a launch outside of the time of the run"
+    windows = (turn.window for block in run.blocks for *_, turn in turns(block))
+    windows_s = sum(window.window_ns for window in windows if window is not None) / 1e9
+    if run.finished is not None and windows_s > CLOCKS_AGREE * lasted_s + SLACK_S:
+        yield f"windows of {windows_s:.0f} s in a run of {lasted_s:.0f} s"
+
+
+def _block(run: Run, block: Block) -> Iterator[str]:
+    known = {arm.id for arm in block.arms} | {block.canary}
+    own = [launch for _, launch in launches(block) if launch.arm != block.canary]
+    digests = {(0, each.inputs_sha256) for each in own} | {
+        (each.timed_inputs, each.timed_inputs_sha256) for each in own
+    }
+    if max(Counter(count for count, sha256 in digests if sha256).values(), default=0) > 1:
+        yield "arms with different inputs"
+    for generation in block.generations:
+        failed = {each.arm for each in generation.launches if each.failure and each.failure.stage in _BEFORE_MEASURING}
+        if {each.arm for each in generation.launches} - known:
+            yield "a launch of an arm that it does not have"
+        for launch in generation.launches:
+            yield from _launch(block, launch)
+        for round_ in generation.rounds:
+            yield from _disturbed(round_.disturbed)
+            for turn in round_.turns:
+                yield from _disturbed(turn.outside)
+                if turn.arm not in known:
+                    yield "a window of an arm that it does not have"
+                if turn.window is not None and (turn.failure is not None or turn.arm in failed):
+                    yield f"a window of {one_line(turn.arm)}, which failed"
+                if turn.window is not None and run.imported is None and _too_short(turn.window):
+                    yield f"a window of {one_line(turn.arm)} that is shorter than its calls"
+
+
+def _too_short(window: Window) -> bool:
+    return min(window.samples_ns, default=0) < 0 or sum(window.samples_ns) > window.window_ns
+
+
+def _disturbed(reasons: Disturbed) -> Iterator[str]:
+    for reason in reasons:
+        if reason.limit is not None and reason.value <= reason.limit:
+            yield f"{one_line(reason.signal)} disturbed it within its limit"
+
+
+def _launch(block: Block, launch: Launch) -> Iterator[str]:
+    for parity in (launch.parity, launch.parity_after):
+        if parity is None:
+            continue
+        wrong = list(_errors(parity, block.case.precision)) if parity.equal else []
+        wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
+        yield from (f"the answer of {one_line(launch.arm)}: {said}" for said in wrong)
+    before, after = launch.parity, launch.parity_after
+    if before is not None and after is not None and before.equal and not after.equal:
+        yield f"the answer of {one_line(launch.arm)} is equal, and was not after its windows"
+    for test in launch.loadgen.tests if launch.loadgen is not None else ():
+        if test.valid == bool(test.why_invalid):
+            yield f"a test of {one_line(launch.arm)} that is valid and invalid"
+
+
+def _errors(parity: Parity, precision: str) -> Iterator[str]:
+    """Yield why an answer that is called equal is not."""
+    if parity.reason or isinstance(parity.relative_error, Absent):
+        yield "it is equal, and says why it is not"
+    centred = parity.tolerance * (1 if precision == "fp32" else CENTRED)
+    pairs: list[tuple[str, float | Absent, float | Absent]] = [
+        ("relative error", parity.relative_error, parity.tolerance),
+        ("centred error", parity.centred_error, centred),
+        ("largest error of a number", parity.element_error, parity.element_tolerance),
+    ]
+    if parity.training is not None:
+        errors, tolerances = map(msgspec.structs.asdict, (parity.training.errors, parity.training.tolerances))
+        pairs += [(f"training error of the {name}", errors[name], tolerances[name]) for name in errors]
+    for what, error, limit in pairs:
+        if isinstance(error, float) and isinstance(limit, float) and not 0 <= error <= limit < 1:
+            yield f"it is equal with a {what} of {error:.1e}, where {limit:.1e} are allowed"
+
+
+def _answers(run: Run) -> Iterator[str]:
+    labels = {(each.task, each.model): each.labels for each in run.data_sets}
+    for found in run.accuracies:
+        true = labels.get((found.task, found.model), ())
+        for metric in ("top-1", "accuracy"):
+            right = tuple(int(answer == label) for answer, label in zip(found.answers, true, strict=False))
+            if right and found.right.get(metric, right) != right:
+                yield f"answers of {one_line(found.arm)} to {one_line(found.task)} that are called right otherwise"

@@ -1,0 +1,86 @@
+"""A record that contradicts itself is not called consistent, even where all of its digests fit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.share import contradictions
+from tests.commands import ROOT, run
+from tests.records_builder import make_run
+from tests.share.evidence import broken, check, leave, small
+
+Place = tuple[str | int, ...]
+LAUNCH: Place = ("blocks", 0, "generations", 0, "launches", 0)
+TURN: Place = ("blocks", 0, "generations", 0, "rounds", 0, "turns", 0)
+PARITY: Place = (*LAUNCH, "parity")
+TRAINED = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("training",), max_calls=5)
+DRIVEN = make_run(models=("bert",), backends=("torch",), scenarios=("loadgen-server",), max_calls=5)
+STEAL = [{"signal": "steal", "value": 0.01, "limit": 0.02}]
+FAILED = {"stage": "load", "kind": "crashed", "message": "It ended."}
+
+
+def changed(of: Run, *changes: tuple[Sequence[str | int], Any]) -> Run:
+    plain = msgspec.to_builtins(of)
+    for place, value in changes:
+        held = plain
+        for step in place[:-1]:
+            held = held[step]
+        held[place[-1]] = value
+    return msgspec.convert(plain, Run)
+
+
+CHANGES: dict[str, tuple[Run, Place, Any]] = {
+    "is equal with a relative error of 5.0e+00": (small(), (*PARITY, "relative_error"), 5.0),
+    "is equal with a centred error of 1.0e-04": (small(), (*PARITY, "centred_error"), 1e-4),
+    "where 9.0e+00 are allowed": (small(), (*PARITY, "tolerance"), 9.0),
+    "is equal, and says why it is not": (small(), (*PARITY, "reason"), "It holds NaN."),
+    "is not equal, for no reason": (small(), (*PARITY, "equal"), False),
+    "is equal with a training error of the weights": (TRAINED, (*PARITY, "training", "errors", "weights"), 0.9),
+    "the label 'injected' is missing": (small(), ("blocks", 0, "arms", 0, "inject"), "50%"),
+    "the label 'injected' has no reason": (small(), ("labels",), ["injected"]),
+    "the label 'smoke' is missing": (small(), ("settings", "profile"), "smoke"),
+    "of the launcher host, which no arm has": (small(), ("images", 0, "launcher"), "host"),
+    "of the launcher docker, which no arm has": (small(), ("settings", "launcher"), "host"),
+    "is said to be locked otherwise": (small(), ("images", 0, "unlocked"), "It is of the host."),
+    "arms with different inputs": (small(), (*LAUNCH, "inputs_sha256"), "0" * 64),
+    "a launch outside of the time of the run": (small(), (*LAUNCH, "started"), "2020-01-01T00:00:00Z"),
+    "s in a run of 552 s": (small(), (*TURN, "window", "window_ns"), 10**13),
+    "shorter than its calls": (small(), (*TURN, "window", "window_ns"), 1),
+    "a window of an arm that it does not have": (small(), (*TURN, "arm"), "torch"),
+    "a launch of an arm that it does not have": (small(), (*LAUNCH, "arm"), "torch"),
+    ", which failed": (small(), (*TURN, "failure"), FAILED),
+    "steal disturbed it within its limit": (
+        small(), ("blocks", 0, "generations", 0, "rounds", 0, "disturbed"), STEAL,
+    ),
+    "that is valid and invalid": (DRIVEN, (*LAUNCH, "loadgen", "tests", 0, "why_invalid"), "Too few queries."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("of", [small(), TRAINED, DRIVEN, make_run(max_calls=5)])
+def test_a_run_as_it_was_measured_agrees_with_itself(of: Run) -> None:
+    assert list(contradictions.of(of)) == []
+
+
+@pytest.mark.parametrize("said", CHANGES)
+def test_a_contradiction_is_named(said: str) -> None:
+    of, place, value = CHANGES[said]
+    assert said in "\n".join(contradictions.of(changed(of, (place, value))))
+
+
+def test_a_record_that_contradicts_itself_is_broken_whatever_its_digests_say(tmp_path: Path) -> None:
+    of, place, value = CHANGES["is equal with a relative error of 5.0e+00"]
+    folder = leave(changed(of, (place, value)), tmp_path / "run")
+    assert "The record contradicts itself." in broken(check(folder))
+    done = run("verify", folder, folder=tmp_path)
+    assert done.code == 1
+    assert "is equal with a relative error of 5.0e+00" in done.out
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "reports").glob("2026*")), ids=lambda folder: folder.name)
+def test_published_runs_agree_with_themselves(folder: Path) -> None:
+    assert list(contradictions.of(files.read(folder))) == []
