@@ -249,8 +249,8 @@ def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> Non
     terminals.say(console, _plain(f"{found.id}: {found.profiled.source}, version {found.version}"), "bold")
     shown = every if not top else every[:top]
     if rest := every[len(shown) :]:
-        sums = (sum(getattr(row, name) for row in rest) for name in ("calls", "self_us", "share"))
-        shown = (*shown, Row(f"{len(rest)} more (--top 0 shows all)", "", *sums, 1.0))
+        calls, self_us, share = (sum(getattr(row, name) for row in rest) for name in ("calls", "self_us", "share"))
+        shown = (*shown, Row(f"{len(rest)} more (--top 0 shows all)", "", calls, self_us, share, 1.0))
     cells = (
         (
             _plain(row.operator),

@@ -48,8 +48,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from (text(missing), "")
     if comparison.changed:
         facts = [phrases.change_cells(title, change) for title, change in comparison.changed]
-        rows = [(text(where), text(what), code(old), code(new)) for where, what, old, new in facts]
-        yield from _folded(f"What changed: {len(facts)} facts", _table(phrases.FACTS, rows))
+        changed = [(text(where), text(what), code(old), code(new)) for where, what, old, new in facts]
+        yield from _folded(f"What changed: {len(facts)} facts", _table(phrases.FACTS, changed))
     yield text(comparison.method)
 
 

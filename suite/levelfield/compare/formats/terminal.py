@@ -41,8 +41,10 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     yield Text()
     if comparison.settings:
         styles = {"not meant": "yellow"}
-        found = [(*phrases.setting_cells(each), styles.get(each.meant, "dim")) for each in comparison.settings]
-        rows = ((*cells, Text(note, style)) for *cells, note, style in found[:MOST_CHANGES])
+        rows = (
+            (*phrases.setting_cells(each)[:4], Text(phrases.setting_note(each), styles.get(each.meant, "dim")))
+            for each in comparison.settings[:MOST_CHANGES]
+        )
         yield grid((*phrases.FACTS, ""), rows, title="What else changed")
     yield from _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
     if comparison.moved:

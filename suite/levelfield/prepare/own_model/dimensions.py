@@ -33,7 +33,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Fraction]] = MappingProxyType(
         "CleanDiv": lambda one, other: one / other,
     }
 )
-_SIGNS: Mapping[type[ast.operator], Callable[..., object]] = MappingProxyType(
+_SIGNS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], int | Fraction]] = MappingProxyType(
     {
         ast.Add: operator.add,
         ast.Sub: operator.sub,
