@@ -10,7 +10,7 @@ import click
 from levelfield import scenarios, terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError
-from levelfield.options import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
+from levelfield.options.registry import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from levelfield.options.values import PERCENT
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from levelfield.plan.profiles import PROFILES
 from levelfield.plan.types import Plan, Selection, why_absent
 from levelfield.prepare.own_model import store, support
 from levelfield.prepare.own_weights import store as own_weights
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.references import is_cuda_build
 from levelfield.record.schema import Arm, Run, Warning_
 from levelfield.scenarios import Scenario

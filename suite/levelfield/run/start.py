@@ -15,7 +15,8 @@ from levelfield.paths import tool_sha256
 from levelfield.plan import Plan
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_weights import store as own_weights
-from levelfield.record import files, notices
+from levelfield.record import files
+from levelfield.record import warnings as notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, Started
