@@ -1,5 +1,6 @@
 """Folders: the package, the data of the images, and the user's cache."""
 
+import atexit
 import contextlib
 import errno
 import fcntl
@@ -135,6 +136,8 @@ def remove_temporary(folder: Path) -> None:
 def _owned_folder(purpose: str) -> tuple[Path, int]:
     """Return a new folder, and the descriptor of the file beside it that this process holds a lock on.
 
+    It goes with the process, whose other threads may not come to remove theirs.
+
     The kernel drops the lock however the process ends, also with the machine, and whichever container or host on the
     same file system it ran in.
     """
@@ -144,6 +147,7 @@ def _owned_folder(purpose: str) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=root))
         lock = os.open(folder.with_suffix(_OWNED), os.O_WRONLY | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
+    atexit.register(remove_temporary, folder)
     return folder, lock
 
 

@@ -2,10 +2,8 @@
 
 import itertools
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import NoReturn
 
 import click
@@ -69,9 +67,6 @@ for _command in (
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
     terminals.guard_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
         with disk_space():
@@ -81,8 +76,12 @@ def main() -> NoReturn:
                 sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        help_of = f"See `{context.command_path} --help`." if context is not None else ""
+        _print_error(error.format_message(), help_of)
     except LevelfieldError as error:
         _print_error(error.message, error.fix)
         sys.exit(error.exit_code)
@@ -122,9 +121,3 @@ def _refuse_empty(words: Sequence[str]) -> None:
             option = word or (before if before.startswith("-") else "")
             about = f" of {option.rstrip('=')}" if option else ""
             raise LevelfieldError(f"The value{about} is empty.", fix="Give it a value, or leave it out.")
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """End as Ctrl-C does: workers stopped, what was measured kept."""
-    del number, frame
-    raise KeyboardInterrupt

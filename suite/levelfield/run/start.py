@@ -52,7 +52,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
             kv_caches=tuple(dict.fromkeys(block.case.kv_cache for block in plan.blocks if block.case.depth)),
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,
-            clock_seconds=_clock_seconds(plan, options),
+            clock_seconds=clock_seconds(plan, options),
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=resources.launcher.kind,
             worker_memory_bytes=resources.memory_bytes,
@@ -92,7 +92,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
     return folder
 
 
-def _clock_seconds(plan: Plan, options: Options) -> float | None:
+def clock_seconds(plan: Plan, options: Options) -> float | None:
     """Return how long passes are made; None: something else ends the run."""
     if (
         plan.profile.clock_seconds is None
