@@ -8,7 +8,7 @@ import msgspec
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.types import BlockStates, ConvergenceBlock, Estimate, LoadGenBlock, RankedRow, TimedBlock
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Case, Run
 from levelfield.report import names, sentences, states, units
 from levelfield.report.sentences import Relation
