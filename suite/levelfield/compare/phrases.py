@@ -23,6 +23,8 @@ from levelfield.record.schema import UNKNOWN, Case
 from levelfield.report import names, units
 from levelfield.report.markdown import interval
 
+MOST_WORDS = 12
+"""Of a heading."""
 LONGEST = 300
 """Most characters of a record's text that are shown; the record holds the rest."""
 MOST_UNRECORDED = 4
@@ -286,10 +288,10 @@ def first_line(comparison: Comparison) -> str:
 
 
 def title(comparison: Comparison) -> str:
-    """Return the two sides and how many cases are worse, as a heading: `jax against jax@0.10.1: 0 of 3 cases worse`."""
-    worse = sum(row.outcome == "worse" for row in comparison.rows)
+    """Return the answer up to its first bracket or stop, as a heading of a dozen words at the most."""
+    answer = re.split(r" \(|[.,:;](?: |$)", first_line(comparison), maxsplit=1)[0]
     sides = f"{clean(comparison.new.label, 60)} against {clean(comparison.old.label, 60)}"
-    return f"{sides}: {worse} of {units.plural(len(comparison.rows), 'case')} worse"
+    return answer if len(answer.split()) <= MOST_WORDS else sides
 
 
 def error(found: float | None) -> str:

@@ -113,12 +113,12 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         )
     models = dict.fromkeys(block.case.model for block in analysis.timed if not operators.is_one(block))
     for number, model in enumerate(models, start=1):
-        entries = [
+        first, *rest = [
             _timed(run, analysis, block, anchor, anchors) for block, anchor in timed if block.case.model == model
         ]
-        rest = (replace(entry, folded=True) for entry in entries[1:])
+        folded = (replace(entry, folded=True) for entry in rest)
         title = names.model(model)
-        yield Section(names.anchor("model", str(number)), title, title, entries=(*entries[:1], *rest))
+        yield Section(names.anchor("model", str(number)), title, title, entries=(first, *folded))
     if analysis.convergence:
         entries = (_trained(block, analysis.convergence) for block in analysis.convergence)
         yield Section("convergence", "Time to accuracy", "Time to accuracy", entries=tuple(entries))
