@@ -17,7 +17,6 @@ from levelfield.zoo import inputs, models, parity, reference, rounding, sensitiv
 from levelfield.zoo.bert import reference as bert
 from levelfield.zoo.mobilenet import reference as mobilenet
 from levelfield.zoo.resnet50 import reference as resnet50
-from levelfield.zoo.sensitivity import MOST
 from levelfield.zoo.weights import Arrays
 
 PRECISIONS = ("fp32", "bf16", "int8")
@@ -182,16 +181,17 @@ def seen(mistake: Mistake, precision: str, artifacts: Artifacts) -> str:
     made, given = weights.make(model), inputs.make(model, 0, 2)
     rounded = made if precision == "fp32" else rounding.weights(made, precision)
     expected = artifacts.reference(model.name, 2)
-    allowed = min(MOST, sensitivity.allowed(artifacts.sensitivity(model.name, precision), precision))
+    moves = artifacts.sensitivity(model.name, precision)
+    allowed = min(parity.MOST, sensitivity.allowed(moves, precision))
     right = reference.run(model, rounded, given).astype(np.float32)
-    if not parity.judge(right, expected, precision, allowed).equal:
+    if not parity.judge(right, expected, precision, allowed, moves.centred).equal:
         raise ValueError(f"{model.name} is not equal to itself in {precision}.")
     with _wrong(mistake):
         found = reference.run(model, mistake.weights(rounded), mistake.inputs(given))
     found = mistake.output(found).astype(np.float32)
-    if not parity.judge(found, expected, precision).equal:
+    if not parity.judge(found, expected, precision, centred=moves.centred).equal:
         return "all numbers"
-    return "single numbers" if not parity.judge(found, expected, precision, allowed).equal else "–"
+    return "single numbers" if not parity.judge(found, expected, precision, allowed, moves.centred).equal else "–"
 
 
 def main() -> None:

@@ -75,7 +75,44 @@ def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_l
     assert (tmp_path / "temporary") in paths.folders_to_clean()[0]
 
 
+ABANDONED = """import threading
+from levelfield.paths import temporary_folder
+
+def held():
+    with temporary_folder("held") as folder:
+        (folder / "half").write_text("a file")
+        begun.set()
+        threading.Event().wait()
+
+begun = threading.Event()
+threading.Thread(target=held, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_the_temporary_folder_of_a_thread_goes_with_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt ends the command while its threads fetch and build."""
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    subprocess.run([sys.executable, "-c", ABANDONED], check=True)
+    assert [each.name for each in (tmp_path / "temporary").iterdir()] == [paths.MARK]
+
+
 def test_looking_for_folders_to_clean_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     assert paths.folders_to_clean() == ((), ())
     assert not (tmp_path / "cache").exists()
+
+
+def test_the_digest_of_the_tool_is_of_templates_and_scripts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of another template is one of other sources, not a forged one."""
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
+    digests = set()
+    for name in ("", "a.py", "page.html.j2", "closer.js", "page.css"):
+        if name:
+            (tmp_path / name).touch()
+        digests.add(paths.tool_sha256.__wrapped__())
+    assert len(digests) == 5

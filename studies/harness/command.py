@@ -191,7 +191,7 @@ def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Req
     with commands.prepared(selected, listener) as (plan, resources), workspace() as place:
         images = [build(name, progress=listener.say) for name in dict.fromkeys(tool.image for tool, _ in todo) if name]
         versions = {name: catalogue.lock(image).versions[name] for image, names in VERSIONS.items() for name in names}
-        settings = {"launches": request.launches, "quick": request.quick}
+        settings = {"launches": request.launches, "quick": int(request.quick)}
         trial = begin(Trial, resources, seed=request.seed, settings=settings, versions=versions)
         trial = trial.updated(images=(*trial.images, *images))
         for tool, backend in todo:

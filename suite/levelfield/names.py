@@ -1,4 +1,4 @@
-"""Names that a user gives: the error for an unknown one, with close matches, and what may be a file's name."""
+"""Names that a user gives: the error for an unknown one, with close matches; and nouns with their number."""
 
 import difflib
 import re
@@ -8,6 +8,8 @@ from levelfield.errors import LevelfieldError
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MOST_NAMES = 50
+GROUP_SPACE = "\u202f"
+"""Between groups of three digits, where no line break is allowed (U+202F, narrow no-break space)."""
 
 
 def check_file_name(what: str, name: str) -> None:
@@ -38,3 +40,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         fix = f"Known: {', '.join(names[:MOST_NAMES])}{more}." if names else "There are none."
     return LevelfieldError(f"There is no {kind} called {name!r}.", fix=fix)
+
+
+def count(number: int) -> str:
+    """`27 421`, with thin spaces."""
+    return f"{number:,}".replace(",", GROUP_SPACE)
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun: `1 launch`, `5 launches`."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"

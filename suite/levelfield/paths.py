@@ -1,5 +1,6 @@
 """Folders: the package, the data of the images, and the user's cache."""
 
+import atexit
 import contextlib
 import errno
 import fcntl
@@ -9,7 +10,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from levelfield.errors import LevelfieldError
@@ -46,13 +47,24 @@ def package_root() -> Path:
 
 @functools.cache
 def tool_sha256() -> str:
-    """Return the digest of what is in the wheel of this tool: its sources.
+    """Return the digest of what this tool computes and renders with: its sources, templates, scripts and styles.
 
     They are read once in a process: what is written to them later, it does not run.
     """
-    digest, root = hashlib.sha256(), package_root()
-    for source in sorted(root.rglob("*.py")):
-        digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
+    root = package_root()
+    return _digest(root, (path for path in root.rglob("*") if path.suffix in {".py", ".j2", ".js", ".css"}))
+
+
+def locks_sha256() -> str:
+    """Return the digest of the recipes and locks that images are made from."""
+    root = images_root()
+    return _digest(root, (path for path in root.rglob("*") if path.is_file()))
+
+
+def _digest(root: Path, files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -124,6 +136,8 @@ def remove_temporary(folder: Path) -> None:
 def _owned_folder(purpose: str) -> tuple[Path, int]:
     """Return a new folder, and the descriptor of the file beside it that this process holds a lock on.
 
+    It goes with the process, whose other threads may not come to remove theirs.
+
     The kernel drops the lock however the process ends, also with the machine, and whichever container or host on the
     same file system it ran in.
     """
@@ -133,6 +147,7 @@ def _owned_folder(purpose: str) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=root))
         lock = os.open(folder.with_suffix(_OWNED), os.O_WRONLY | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
+    atexit.register(remove_temporary, folder)
     return folder, lock
 
 

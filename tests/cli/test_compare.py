@@ -25,7 +25,21 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-MANY = [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")]
+MANY = ["--old", "old-0", "old-1", "old-2", "--new", "new-0", "new-1", "new-2"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")],
+        ["old-0", "new-0", "--old", "old-1", "old-2", "--new", "new-1", "--margin", "2%", "--new", "new-2"],
+        ["--old", "old-1", "old-2", "--margin", "2%", "old-0", "new-0", "--new=new-1", "--new", "new-2"],
+    ],
+)
+def test_sides_are_named_by_their_order_or_by_options(place: Path, words: list[str]) -> None:
+    compared = json.loads(commands.call("compare", *words, "--json", folder=place).out)
+    for side in ("old", "new"):
+        assert sorted(run["id"] for run in compared[side]["runs"]) == [f"{side}-{number}" for number in range(3)]
 
 
 def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
@@ -88,7 +102,8 @@ def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["old-0"], "OLD and NEW are two runs, and 1 were named"),
+        (["old-0"], "by their order, and 1 was named"),
+        (["old-0", "new-0", "new-1"], "and 3 were named. Name the sides: compare --old A B C --new D E F."),
         ([], "Name the old and the new side"),
         (["--baseline", "good"], "name the new runs alone"),
         (["old-0", "new-0", "--output", "found.docx"], "names no format"),
@@ -96,14 +111,11 @@ def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], 
             ["old-0", "new-0", "--metric", "speed"],
             "'training', 'convergence', 'data-pipeline', 'cold-start'",
         ),
-        (["old-0", "new-0", "--max-slowdown", "fast"], "not a share such as"),
+        (["old-0", "new-0", "--max-slowdown", "fast"], "not a percentage such as"),
     ],
 )
 def test_what_cannot_be_understood(place: Path, words: list[str], says: str) -> None:
-    command = commands.call("compare", *words, folder=place)
-    assert command.code == 2
-    assert says in " ".join(command.err.split())
-    assert "Traceback" not in command.err
+    one_clear_sentence(commands.call("compare", *words, folder=place), says, "See `levelfield compare --help`.")
 
 
 @pytest.fixture(scope="module")

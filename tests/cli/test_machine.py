@@ -1,6 +1,7 @@
 """`levelfield doctor` and `levelfield list` as people type them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -53,8 +54,10 @@ def test_list_says_what_a_file_is_and_what_will_be_refused(tmp_path: Path) -> No
 
 def test_to_look_makes_no_cache(tmp_path: Path) -> None:
     cache = tmp_path / "not" / "yet"
-    for words in (["list"], ["doctor"]):
-        call(*words, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(cache)})
+    for host in (os.environ.get("DOCKER_HOST", ""), "unix:///nobody/is/here.sock"):  # environments may be made there
+        for words in (["list"], ["doctor"], ["--help"], ["bench", "--dry-run", "--launcher", "venv"]):
+            where = {"LEVELFIELD_CACHE": str(cache), "DOCKER_HOST": host}
+            call(*words, folder=tmp_path, environment=where)
     assert not cache.parent.exists()
 
 

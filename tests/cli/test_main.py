@@ -24,7 +24,8 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
     ("words", "says"),
     [
         (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50' or 'mobilenet'?"]),
-        (["--backends", "pytorch"], ["There is no backend called 'pytorch'.", "Did you mean 'torch'"]),
+        (["--backends", "torhc"], ["There is no backend called 'torhc'.", "Did you mean 'torch'"]),
+        (["--backends", "ort", "--control", "tf"], ["There is no backend called 'tensorflow'.", "Known: onnxruntime."]),
         (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
         (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
         (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
@@ -41,20 +42,20 @@ def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -
     ("words", "says"),
     [
         (["bench", "--budget", "soon"], "not a duration such as 90s, 10m or 2h"),
-        (["bench", "--margin", "200%"], "not a share such as 2% or 0.02"),
+        (["bench", "--margin", "200%"], "not a percentage such as 2%"),
         (["bench", "--batch", "1,two"], "not a list of whole numbers"),
         (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
         (["bench", "--modles", "mlp"], "No such option"),
-        (["benhc"], "No such command"),
-        (["report"], "Missing argument"),
+        (["bench", "--budget", "10"], "'10' has no unit: write 10s or 10m. See `levelfield bench --help`."),
+        (["bench", "--batch", ","], "',' holds no number"),
+        (["bench", "--margin", ".5"], "'.5' has no unit: write .5% or 50%."),
+        (["benhc"], "No such command 'benhc'. Did you mean 'bench'? See `levelfield --help`."),
+        (["report"], "Missing argument 'RUN'. See `levelfield report --help`."),
     ],
 )
 def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) -> None:
-    command = call(*words, folder=tmp_path)
-    assert command.code == 2
-    assert says in command.err
-    assert "Usage: " in command.err
-    assert "Traceback" not in command.err
+    """The style is that of every other error: what happened, and what to do."""
+    one_clear_sentence(call(*words, folder=tmp_path), says)
 
 
 def test_a_command_begins_without_what_it_may_never_need() -> None:
@@ -92,6 +93,30 @@ def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -
     one_clear_sentence(command, "The disk is full", "levelfield images clean")
     left = [path for path in small_disk.rglob("*") if path.is_file() and path.stat().st_size > 0]
     assert not left, "half a file would be taken for a whole one by the next run"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_while_it_is_imported(tmp_path: Path, number: signal.Signals) -> None:
+    """An exception could be lost in a callback of an import, and the command would go on."""
+    (tmp_path / "interrupted.py").write_text(
+        f"""import os, sys
+from levelfield.cli import __main__ as command
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "levelfield.cli.measure":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Interrupt())
+command.start()
+""",
+        encoding="utf-8",
+    )
+    started = Command(
+        "list", folder=tmp_path, module=["interrupted"], environment={"PYTHONPATH": f"{tmp_path}:{IMPORTS}"}
+    )
+    one_clear_sentence(started.wait(), "Interrupted.")
+    assert started.out == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -89,7 +89,7 @@ def link(made: tarfile.TarInfo) -> tuple[tarfile.TarInfo, bytes]:
         (manifest(GOOD), [link(tarfile.TarInfo(GOOD))], "which its manifest does not name"),
         (manifest(GOOD), [entry(GOOD), entry(GOOD)], "which its manifest does not name"),
         (manifest(GOOD), [entry(GOOD), entry("wheels/two.whl")], "which its manifest does not name"),
-        (manifest(GOOD), [], "was cut off: 1 files are missing"),
+        (manifest(GOOD), [], "was cut off: 1 file is missing"),
         (manifest(GOOD, format="levelfield-bundle-9"), [entry(GOOD)], "this Levelfield reads levelfield-bundle-1"),
         ({"format": FORMAT}, [], "The manifest of .* cannot be read"),
     ],

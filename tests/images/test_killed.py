@@ -50,7 +50,7 @@ def test_nothing_is_left_of_builds_that_were_killed(empty: PrivateEngine, tmp_pa
     with contextlib.closing(docker.DockerClient(empty.host)) as client:
 
         def fetching() -> bool:
-            return any((cache / "temporary").glob("fetching-*/temporary"))
+            return any((cache / "temporary").glob("program-*"))
 
         def installing() -> bool:
             return bool(client.containers.list(filters={"label": BUILD}, ignore_removed=True))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import wheels
+from levelfield.images import programs, wheels
 from tests.commands import eventually
 from tests.conftest import mounted
 from tests.images.test_wheels import _lock, _make_wheel
@@ -135,3 +135,12 @@ def test_a_program_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
         assert eventually(lambda: (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text() != "")
         process.send_signal(signal.SIGKILL)
     assert eventually(lambda: gone(int((tmp_path / "pid").read_text())))
+
+
+def test_what_a_program_leaves_is_not_in_the_system_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uv keeps a whole cache there, and cannot remove it when it is killed."""
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    done = programs.run([sys.executable, "-c", "import tempfile; print(tempfile.mkdtemp())"])
+    made = Path(done.stdout.strip())
+    assert made.is_relative_to(tmp_path / "temporary")
+    assert not made.exists()

@@ -51,7 +51,7 @@ def test_a_wheel_is_fetched_once_and_used_offline_after_that(index: Path, cache:
     steps: list[str] = []
     (fetched,) = wheels.fetch(lock, progress=steps.append)
     assert fetched.read_bytes() == wheel.read_bytes()
-    assert any("fetching 1 wheels" in step for step in steps)
+    assert any("fetching 1 wheel of" in step for step in steps)
     wheel.unlink()
     steps.clear()
     assert wheels.fetch(lock, progress=steps.append) == (fetched,)

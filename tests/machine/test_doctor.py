@@ -118,7 +118,8 @@ def test_an_engine_that_has_it_says_so_itself(info: dict[str, Any], says: str) -
     [
         (PermissionError(), "the default socket", True, "may not talk to it"),
         (ConnectionRefusedError(), "the default socket", True, "has stopped"),
-        (FileNotFoundError(), "the context far", True, "which the context far names"),
+        (FileNotFoundError(), "the context far", True, "Nothing listens at the context far (unix:///run/docker.sock)"),
+        (ConnectionRefusedError(), "DOCKER_HOST", True, "Nothing listens at DOCKER_HOST (unix:///run/docker.sock)"),
         (FileNotFoundError(), "the default socket", True, "installed, and not running"),
         (FileNotFoundError(), "the default socket", False, "None is installed"),
     ],

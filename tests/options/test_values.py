@@ -55,10 +55,11 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
         (LOADGEN_TEST, "test=soon"),
         (DURATION, "soon"),
         (DURATION, "-5"),
-        (DURATION, "0"),
+        (DURATION, "0s"),
         (DURATION, "9" * 400),
         (PERCENT, "0"),
         (PERCENT, "100%"),
+        (PERCENT, "5"),
         (PERCENT, "-2%"),
         (PERCENT, "nan"),
         (PRICE_PER_HOUR, "1.20"),
@@ -73,6 +74,23 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
 def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:
     with pytest.raises(click.BadParameter, match="such as"):
         kind.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        (DURATION, "10", "'10' has no unit: write 10s or 10m."),
+        (DURATION, " 1.5 ", "write 1.5s or 1.5m"),
+        (LOADGEN_TEST, "test=10", "write 10s or 10m"),
+        (PERCENT, ".5", "'.5' has no unit: write .5% or 50%."),
+        (PERCENT, "0.02", "write 0.02% or 2%"),
+        (NUMBERS, ",", "',' holds no number: write one, or several such as 1,8,32."),
+    ],
+)
+def test_what_could_be_meant_in_two_ways_is_refused(kind: click.ParamType[Any], text: str, says: str) -> None:
+    with pytest.raises(click.BadParameter) as refused:
+        kind.convert(text, None, None)
+    assert says in refused.value.message
 
 
 def test_a_record_holds_no_folder_of_the_users() -> None:

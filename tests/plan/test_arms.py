@@ -42,6 +42,13 @@ def test_an_arm_is_read_from_its_id(text: str, arm: Arm) -> None:
     assert arm.id == text
 
 
+def test_short_names_are_those_of_backends() -> None:
+    assert arms.parse("ort@1.30.0+spinning=off").id == "onnxruntime@1.30.0+spinning=off"
+    short = Selection(models=("mlp",), backends=("pt", "tf", "ov"), control="ov")
+    assert make(short).backends == ("torch", "tensorflow", "openvino")
+    assert "openvino#2" in {arm.id for block in make(short).blocks for arm in block.arms}
+
+
 @pytest.mark.parametrize(
     ("text", "message", "fix"),
     [

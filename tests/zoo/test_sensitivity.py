@@ -33,6 +33,23 @@ def test_one_wrong_row_of_a_matrix_times_a_vector_is_seen() -> None:
     assert parity.judge(rounded, right, "fp32", sensitivity.allowed(moves, "fp32")).equal
 
 
+def test_the_centred_error_may_be_what_the_reference_itself_has() -> None:
+    """A network that answers nearly alike to all inputs: most of the plain error is in what they have in common."""
+    right = 10 + RANDOM.standard_normal((2, 64))
+    (moves,) = sensitivity.largest([right], lambda draw: [sensitivity.moved("y", right, draw, "bf16")])
+    assert moves.relative_l2 < 0.04
+    assert moves.centred > 0.2
+    rounded = np.asarray(right * (1 + 2.0**-6 * RANDOM.choice([-1, 1], right.shape)))
+    judged = parity.judge(rounded, right, "bf16", centred=moves.centred)
+    assert judged.equal, judged.reason
+    assert judged.errors is not None
+    assert judged.errors.centred_relative_l2 is not None
+    assert judged.errors.centred_relative_l2 > 0.1
+    constant = np.broadcast_to(right.mean(axis=0), right.shape)
+    assert "centred" in parity.judge(constant, right, "int8", centred=moves.centred).reason
+    assert "centred" in parity.judge(constant, right, "int8", centred=9.0).reason
+
+
 def test_what_is_whole_stays_and_infinities_do() -> None:
     given = np.array([0.0, 1.0, -3.0, np.inf, 0.3], np.float32)
     moved = sensitivity.moved("x", given, 0)

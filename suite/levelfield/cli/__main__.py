@@ -1,5 +1,39 @@
-"""`python -m levelfield.cli`: the command without its installed script."""
+"""Start of the command, by its script or by `python -m levelfield.cli`: an interrupt at any moment is one sentence."""
 
-from levelfield.cli.main import main
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
 
-main()
+INTERRUPTED = 2
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def start() -> NoReturn:
+    """Import the command, which takes a second, and run it."""
+    for each in SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, _leave)
+    from levelfield.cli.main import main
+
+    for each in SIGNALS:
+        if signal.getsignal(each) is _leave:
+            signal.signal(each, _interrupt)
+    main()
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End at once: nothing was begun, and an exception could be lost in the middle of an import."""
+    del number, frame
+    os.write(2, b"Interrupted.\n")
+    os._exit(INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """End as Ctrl-C does: workers stopped, what was measured kept."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    start()

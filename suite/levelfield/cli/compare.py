@@ -10,6 +10,7 @@ import click
 from levelfield import scenarios, terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError
+from levelfield.names import plural
 from levelfield.options import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from levelfield.options.values import PERCENT
 
@@ -17,21 +18,35 @@ if TYPE_CHECKING:
     from levelfield.compare.types import Comparison, Metric
 
 
-@click.command()
-@click.argument("runs", nargs=-1, metavar="OLD NEW", shell_complete=completion.runs)
+class _Sides(click.Command):
+    """A command whose options --old and --new take all runs behind them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat such an option before each run."""
+        words: list[str] = []
+        side = ""
+        for word in args:
+            if word.startswith("-"):
+                side = word if word in {"--old", "--new"} else ""
+            words += [side, word] if side and word != side else [] if side else [word]
+        return super().parse_args(ctx, words)
+
+
+@click.command(cls=_Sides)
+@click.argument("runs", nargs=-1, metavar="[OLD NEW]", shell_complete=completion.runs)
 @click.option(
     "--old",
     multiple=True,
     metavar="RUN",
     shell_complete=completion.runs,
-    help="A run of the old side. May be repeated.",
+    help="The runs of the old side: --old A B C.",
 )
 @click.option(
     "--new",
     multiple=True,
     metavar="RUN",
     shell_complete=completion.runs,
-    help="A run of the new side. May be repeated.",
+    help="The runs of the new side: --new D E F.",
 )
 @click.option("--baseline", metavar="NAME", help="Use this baseline as the old side; all runs named are new.")
 @click.option(
@@ -75,8 +90,8 @@ def compare(
     """Compare runs: speed, memory, numerical results and environment.
 
     A run is named by its id, its folder or its page. One run per side shows what changed in the environment and
-    whether outputs changed. Speed is compared from three runs per side: `compare A1 B1 --old A2 --old A3 --new B2
-    --new B3`; with a gate from one new run: `compare --gate FILE NEW`.
+    whether outputs changed: `compare OLD NEW`. Speed is compared from three runs per side: `compare --old A B C --new D
+    E F`; with a gate from one new run: `compare --gate FILE NEW`.
 
     Exit codes: 0 nothing is worse; 1 something is worse, fails or is no longer equal; 2 could not compare; 3 not
     decided.
@@ -136,7 +151,8 @@ def _sides(
         return (), (*runs, *new)
     if len(runs) not in (0, 2):
         raise click.UsageError(
-            f"OLD and NEW are two runs, and {len(runs)} were named. Name more runs with --old RUN and --new RUN."
+            f"Two runs are compared by their order, and {len(runs)} {'was' if len(runs) == 1 else 'were'} named. Name "
+            "the sides: compare --old A B C --new D E F."
         )
     before, after = (*runs[:1], *old), (*runs[1:], *new)
     if not before or not after:
@@ -194,11 +210,9 @@ def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
     from levelfield.compare import baselines, sides
 
     made = baselines.define(name, [sides.find(run, reports) for run in runs], reports)
-    count = len(made.runs)
     terminals.say(
         terminals.console(),
-        f"The baseline {name} is {count} {'run' if count == 1 else 'runs'}: "
-        f"{', '.join(pointer.file for pointer in made.runs)}",
+        f"The baseline {name} is {plural(len(made.runs), 'run')}: {', '.join(pointer.file for pointer in made.runs)}",
     )
 
 

@@ -198,7 +198,7 @@ def bundle(file: Path, images: tuple[str, ...]) -> None:
     console = terminals.console()
     made = pack([parse(name) for name in images or plan.all_images()], file, progress=steps(console))
     size = sum(each.size_bytes for each in made.files)
-    terminals.say(console, f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.")
+    terminals.say(console, f"{plural(len(made.files), 'file')}, {size / 1e9:.2f} GB, in {file}.")
     terminals.say(
         console, "On the other machine, in a checkout of the same version, run `levelfield images load` with this file."
     )
@@ -213,7 +213,7 @@ def load(file: Path) -> None:
 
     console = terminals.console()
     found = unpack(file)
-    terminals.say(console, f"{found.files} files are in the cache; {found.already_cached} of them were there before.")
+    terminals.say(console, f"{plural(found.files, 'file')} in the cache; there before: {found.already_cached}.")
     if found.tool_version != __version__:
         terminals.say(console, f"Levelfield {printable(found.tool_version)} made it: other files may be needed here.")
     terminals.say(

@@ -2,10 +2,8 @@
 
 import itertools
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import NoReturn
 
 import click
@@ -19,7 +17,7 @@ from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError
-from levelfield.paths import disk_space
+from levelfield.paths import disk_space, locks_sha256, tool_sha256
 from levelfield.version import __version__
 
 COULD_NOT_RUN = 2
@@ -27,11 +25,19 @@ DEBUG = "LEVELFIELD_DEBUG"
 """Variable that lets an unexpected error end in its traceback."""
 
 
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"levelfield {__version__} (sources {tool_sha256()[:12]}, locks {locks_sha256()[:12]})")
+        context.exit()
+
+
 @click.group(
     cls=ToolGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.version_option(__version__, prog_name="levelfield")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Benchmark deep-learning stacks on the same models, with verified outputs and intervals for every difference."""
@@ -61,9 +67,6 @@ for _command in (
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
     terminals.guard_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
         with disk_space():
@@ -73,8 +76,12 @@ def main() -> NoReturn:
                 sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        help_of = f"See `{context.command_path} --help`." if context is not None else ""
+        _print_error(error.format_message(), help_of)
     except LevelfieldError as error:
         _print_error(error.message, error.fix)
         sys.exit(error.exit_code)
@@ -114,9 +121,3 @@ def _refuse_empty(words: Sequence[str]) -> None:
             option = word or (before if before.startswith("-") else "")
             about = f" of {option.rstrip('=')}" if option else ""
             raise LevelfieldError(f"The value{about} is empty.", fix="Give it a value, or leave it out.")
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """End as Ctrl-C does: workers stopped, what was measured kept."""
-    del number, frame
-    raise KeyboardInterrupt

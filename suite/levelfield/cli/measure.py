@@ -21,6 +21,7 @@ from levelfield.options import (
     CPUS,
     CSV,
     DATA,
+    DRY_RUN,
     JSON,
     LAUNCHER,
     LOADGEN,
@@ -33,6 +34,7 @@ from levelfield.options import (
     STRICT,
     TARGET,
     UNTIL,
+    YES,
     Option,
     selection,
 )
@@ -51,6 +53,8 @@ from levelfield.options import (
 @TARGET
 @LOADGEN
 @PRICE
+@DRY_RUN
+@YES
 @JSON
 def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
     """Measure backends on the same models, and write a report.
@@ -85,6 +89,8 @@ def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each optio
 @OUTPUT
 @RESUME.but(help="Continue a run of these arms that was interrupted or ended without a verdict.")
 @SEED
+@DRY_RUN
+@YES
 @JSON
 def ab(
     a: str,

@@ -15,6 +15,7 @@ from rich.markup import escape
 from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
+from levelfield.names import plural
 from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export import TABLES, columns_of
@@ -301,5 +302,6 @@ def publish(out: Path, reports: Path) -> None:
         terminals.say(console, f"Left out: {each}", "yellow")
     terminals.say(
         console,
-        f"{made.runs} runs, {made.comparisons} comparisons and {made.trends} pages of trends: {out / 'index.html'}",
+        f"{plural(made.runs, 'run')}, {plural(made.comparisons, 'comparison')} and "
+        f"{plural(made.trends, 'page')} of trends: {out / 'index.html'}",
     )

@@ -18,6 +18,7 @@ from levelfield.compatibility.gate import Choice, Nvidia
 from levelfield.images import base, catalogue, debian, engine, environments, layer, loading, wheels, worker_code
 from levelfield.images.layer import EPOCH
 from levelfield.images.wheels import Progress, silent
+from levelfield.names import plural
 from levelfield.paths import cache_folder, disk_space, file_lock, images_root, temporary_folder
 from levelfield.record.references import parse, suffix
 from levelfield.record.schema import Image
@@ -223,7 +224,7 @@ def _install(client: docker.DockerClient, target: Recipe, tar: Path, progress: P
     engine.check_machine(client)
     files = wheels.fetch(target.lock, progress=progress)
     base.ensure(client, target.base, progress=progress)
-    progress(f"installing {len(files)} wheels of {target.lock.label}, no network")
+    progress(f"installing {plural(len(files), 'wheel')} of {target.lock.label}, no network")
     inputs = [
         ("inputs/environment.sh", images_root() / ENVIRONMENT),
         ("inputs/requirements.lock", target.lock.path),
@@ -263,9 +264,7 @@ class Cost(msgspec.Struct, frozen=True):
         if not self.making:
             return "Everything needed is built already."
         if self.unsized:
-            figures = (
-                f"{_size(self.download_bytes)} to download, and {self.unsized} wheels of unknown size: {CUDA_WORDS}"
-            )
+            figures = f"{_size(self.download_bytes)} to download, and {self.unsized} more of unknown size: {CUDA_WORDS}"
         else:
             minutes = max(1, round(self.seconds / 60))
             figures = f"about {_size(self.download_bytes)} to download, {_size(self.disk_bytes)} of disk, {minutes} min"

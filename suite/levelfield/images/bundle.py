@@ -20,6 +20,7 @@ from levelfield.errors import LevelfieldError, clause
 from levelfield.images import base, catalogue, debian, registries, wheels
 from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
+from levelfield.names import plural
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
 from levelfield.record.references import Reference
 from levelfield.version import __version__
@@ -79,7 +80,7 @@ def pack(
         for name in TOOL_LOCKS if tool else ():
             progress(f"fetching the wheels of the tool's own {name}")
             chosen |= {f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, temporary)}
-        progress(f"writing {len(chosen)} files")
+        progress(f"writing {plural(len(chosen), 'file')}")
         with disk_space():
             return _write(chosen, out)
 
@@ -157,7 +158,9 @@ def _unpack(opened: tarfile.TarFile, bundle: Path) -> Unpacked:
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
     if pending:
         raise LevelfieldError(
-            f"{bundle} was cut off: {len(pending)} files are missing, such as {next(iter(pending))}.", fix=_DAMAGED
+            f"{bundle} was cut off: {plural(len(pending), 'file is', 'files are')} missing, such as "
+            f"{next(iter(pending))}.",
+            fix=_DAMAGED,
         )
     return Unpacked(len(manifest.files), already_cached, manifest.tool_version)
 

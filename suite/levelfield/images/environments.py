@@ -11,7 +11,8 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, programs, registries, wheels, worker_code
 from levelfield.images.wheels import Progress, silent
-from levelfield.paths import cache_folder, disk_space, file_lock, temporary_folder
+from levelfield.names import plural
+from levelfield.paths import cache_folder, cache_path, disk_space, file_lock, temporary_folder
 from levelfield.record.schema import Image
 
 _MARKER = "levelfield.lock"
@@ -39,9 +40,10 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
     folder = location(lock, full_version)
     if not is_complete(folder):
         files = wheels.fetch(lock, progress=progress)
+        cache_folder("venvs")
         with disk_space(), file_lock(folder.parent / f".{folder.name}.lock"):
             if not is_complete(folder):  # another process may have made it meanwhile
-                progress(f"installing {len(files)} wheels of {lock.label} into a virtual environment")
+                progress(f"installing {plural(len(files), 'wheel')} of {lock.label} into a virtual environment")
                 _install(lock, files, interpreter, folder)
     image = Image(
         name=name,
@@ -61,7 +63,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
 def location(lock: catalogue.Lock, python_version: str) -> Path:
     """Return the folder of a lock's environment, whether it exists or not."""
     stem = catalogue.stem(lock.variant, lock.version)
-    return cache_folder("venvs") / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
+    return cache_path().resolve() / "venvs" / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
 
 
 def is_complete(folder: Path) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.paths import full
+from levelfield.paths import full, temporary_folder
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -62,20 +62,22 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output; the kernel kills it if this process is killed.
 
-    `environment`: of the program; None: that of this process.
+    Its temporary files lie in the cache, where a later command removes what a killed one left: the system's folder may
+    be full, or small. `environment`: of the program; None: that of this process.
     """
     # A function that Python calls after a fork may hang beside threads, so another program asks the kernel (prctl(2)).
     setpriv = shutil.which("setpriv")
     bound = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv is not None else []
-    return subprocess.run(
-        [*bound, *command],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **(environment or {})},
-        cwd=folder,
-    )
+    with temporary_folder("program") as temporary:
+        return subprocess.run(
+            [*bound, *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": str(temporary), **(environment or {})},
+            cwd=folder,
+        )
 
 
 def reason(complaint: str, folder: Path) -> Reason | None:

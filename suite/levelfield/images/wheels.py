@@ -14,6 +14,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import programs, registries
 from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
+from levelfield.names import plural
 from levelfield.paths import cache_folder, cache_path, disk_space, temporary_folder
 
 Progress: TypeAlias = Callable[[str], None]
@@ -45,9 +46,9 @@ def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Pro
         unsized = sum(not pin.sized for pin in absent)
         size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
         size = f"{size} and {unsized} of unknown size" if unsized else size
-        progress(f"fetching {len(absent)} wheels of {lock.label}, {size}")
+        progress(f"fetching {plural(len(absent), 'wheel')} of {lock.label}, {size}")
         _download(absent, lock.variant, lock.python, places)
-    progress(f"checking {len(lock.pins)} wheels of {lock.label}")
+    progress(f"checking {plural(len(lock.pins), 'wheel')} of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
 
 
@@ -98,10 +99,8 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     """
     command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--require-hashes", "--dest", str(folder), "--requirement", str(requirements), *arguments]
-    temporary = folder / "temporary"
-    temporary.mkdir(exist_ok=True)  # the system's may be full, or small
-    log = temporary / "log"  # why an index gave nothing stands there alone
-    result = programs.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
+    log = folder / "log"  # why an index gave nothing stands there alone
+    result = programs.run([*command, "--log", str(log)])
     if not result.returncode:
         return ""
     logged = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""

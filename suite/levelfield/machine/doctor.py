@@ -107,8 +107,9 @@ def container_engine() -> tuple[list[Finding], Facts]:
         return [bad(topic, error.message, error.fix)], {}
     except ENGINE_ERRORS as error:
         fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
-        message = f"What {there.named_by} names is no engine that answers: {short(error)}."
-        return [warn(topic, message, fix)], {}
+        why = short(error)
+        nobody = "Nothing listens" if "refused" in why else "No engine answers"
+        return [warn(topic, f"{nobody} at {there.named_by} ({there.host}): {why}.", fix)], {}
     return [engine_found(facts, there)], facts
 
 
@@ -118,11 +119,11 @@ def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
     if isinstance(error, PermissionError):
         message = f"One is running, but this user may not talk to it. {without}"
         return warn(topic, message, "Run `sudo usermod -aG docker $USER`, log out and in again; or run as root.")
+    if there.named_by != "the default socket":
+        message = f"Nothing listens at {there.named_by} ({there.host}): {short(error)}. {without}"
+        return warn(topic, message, "Start it, or name another: `docker context use default`, or DOCKER_HOST.")
     if isinstance(error, ConnectionRefusedError):
         return warn(topic, f"One was running and has stopped: its socket is there, nobody answers. {without}", _START)
-    if there.named_by != "the default socket":
-        message = f"None answers at {there.host}, which {there.named_by} names: {short(error)}. {without}"
-        return warn(topic, message, "Start it, or name another: `docker context use default`, or DOCKER_HOST.")
     if installed:
         return warn(topic, f"One is installed, and not running. {without}", _START)
     message = f"None is installed (nothing at {there.host.removeprefix('unix://')}). {without}"

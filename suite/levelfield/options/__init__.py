@@ -207,6 +207,10 @@ SEED = _declare("--seed", "seed", HOW_LONG, type=SEED_NUMBER, again=lambda run: 
     help="Seed of the schedule; it is stored in the record.")
 STRICT = _declare("--strict", "strict", HOW_LONG, is_flag=True,
     help="Exit with 3 if something could not be ranked.")
+DRY_RUN = _declare("--dry-run", "dry_run", HOW_LONG, is_flag=True,
+    help="Only say what would be fetched, built and measured, with sizes and times.")
+YES = _declare("--yes", "yes", HOW_LONG, is_flag=True,
+    help="Make images of more than 1 GB without a question; without a terminal there is none.")
 LAUNCHER = _declare("--launcher", "launcher", BASIC, type=click.Choice(["docker", "venv", "host"]), again="launcher",
     help="Where to run workers; default: docker if a container engine answers, else venv.")
 VARIANT = _declare("--variant", "variant", MACHINE, default="auto", again=repeated.variant,

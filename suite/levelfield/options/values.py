@@ -14,11 +14,11 @@ from levelfield.record.schema import Price
 
 LARGEST_NUMBER = 1_000_000
 """Largest batch, and largest number of threads or processes, that is accepted."""
-_DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
+_DURATION = re.compile(r"(?P<count>\d{1,12}(?:\.\d{1,12})?)\s*(?P<unit>s|m|min|h)?")
 _LATENCY = re.compile(r"(?P<count>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>ms|s)")
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
-_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _CURRENCY = r"[A-Za-z]{1,8}|[^\w\s.,:;/+\-()'\"\\]"
 _PRICE = re.compile(
     rf"(?P<before>{_CURRENCY})?\s?(?P<amount>[0-9]{{1,7}}(?:\.[0-9]{{1,9}})?)\s?(?P<after>{_CURRENCY})?/h"
@@ -94,6 +94,8 @@ def _numbers(text: str) -> tuple[int, ...]:
         numbers = tuple(int(word) for word in text.split(",") if word.strip())
     except ValueError:
         raise ValueError(f"{text!r} is not a list of whole numbers such as 1,8,32.") from None
+    if not numbers:
+        raise ValueError(f"{text!r} holds no number: write one, or several such as 1,8,32.")
     if any(number > LARGEST_NUMBER for number in numbers):
         raise ValueError(f"{text!r} holds a number above {LARGEST_NUMBER:,}.")
     return numbers
@@ -111,6 +113,8 @@ def _cpus(text: str) -> tuple[int, ...] | Literal["all"]:
 
 def _duration(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
+    if match and match["unit"] is None:
+        raise ValueError(f"{text!r} has no unit: write {match['count']}s or {match['count']}m.")
     seconds = float(match["count"]) * _SECONDS[match["unit"]] if match else 0.0
     if not 0 < seconds <= LONGEST_S:
         raise ValueError(f"{text!r} is not a duration such as 90s, 10m or 2h, of a year at the most.")
@@ -144,7 +148,9 @@ def _write_loadgen(value: LoadGen) -> str:
 def _percent(text: str) -> float:
     share = parse_share(text)
     if share is None:
-        raise ValueError(f"{text!r} is not a share such as 2% or 0.02.")
+        raise ValueError(f"{text!r} is not a percentage such as 2%.")
+    if "%" not in text:
+        raise ValueError(f"{text!r} has no unit: write {text.strip()}% or {100 * share:g}%.")
     return share
 
 
@@ -176,8 +182,8 @@ def _pair(text: str) -> tuple[str, str]:
 NAMES = Typed("name,…", _names, ",".join)
 NUMBERS = Typed("n,…", _numbers, lambda numbers: ",".join(map(str, numbers)))
 CPU_LIST = Typed("list|all", _cpus, lambda cpus: cpus if isinstance(cpus, str) else as_text(cpus))
-DURATION = Typed("duration", _duration, lambda seconds: f"{seconds:g}s")
-PERCENT = Typed("percent", _percent, lambda share: f"{100 * share:g}%")
+DURATION = Typed("duration", _duration, lambda seconds: f"{seconds:.12g}s")
+PERCENT = Typed("percent", _percent, lambda share: f"{100 * share:.12g}%")
 INJECTION = Typed("amount@arm", _injection, "@".join)
 PAIR = Typed("name=value", _pair, "=".join)
 LOADGEN_TEST = Typed("latency=…,test=…", _loadgen, _write_loadgen)

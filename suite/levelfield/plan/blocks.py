@@ -14,7 +14,7 @@ from levelfield.plan.decoding import STATIC
 from levelfield.plan.names import CANARY, known, names_of_models
 from levelfield.plan.profiles import Profile
 from levelfield.plan.types import Selection, answers
-from levelfield.record.references import DEFAULT_VARIANT
+from levelfield.record.references import ALIASES, DEFAULT_VARIANT
 from levelfield.record.schema import Arm, Block, Case, KVCache
 from levelfield.scenarios import ScenarioName, get, in_order
 from levelfield.zoo import flops, models
@@ -96,7 +96,7 @@ def _with_control(arms: tuple[Arm, ...], case: Case, selection: Selection) -> tu
         return arms
     able = [arm for arm in arms if answers(case, arm)]
     backends = {arm.backend: arm for arm in reversed(able)} | {arm.id: arm for arm in able}
-    requested = selection.control
+    requested = ALIASES.get(selection.control, selection.control)
     if requested == "auto":
         requested = next((name for name in registry.controls() if name in backends), able[0].id)
     twin = backends[known("backend", [requested], backends)[0]]

@@ -7,6 +7,7 @@ import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.machine.topology import Topology
+from levelfield.names import plural
 from levelfield.plan.names import rising
 from levelfield.record.cpu_lists import as_text
 
@@ -31,7 +32,7 @@ class Pool(msgspec.Struct, frozen=True):
         where = "".join(f" {limit}" for limit in self.limits)
         wider = ", or add --cpus all, which lifts this limit" if self.limits and needed <= self.allowed else ""
         return LevelfieldError(
-            f"{asked}, and this process may use {len(self.cpus)} CPUs{where}.",
+            f"{asked}, and this process may use {plural(len(self.cpus), 'CPU')}{where}.",
             fix=f"Choose {choose} or fewer{wider}: {why}.",
         )
 

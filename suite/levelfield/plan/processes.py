@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from levelfield.errors import LevelfieldError
+from levelfield.names import plural
 from levelfield.plan import cpu_pinning
 from levelfield.plan.cpu_pinning import Pool
 from levelfield.plan.names import rising
@@ -61,7 +62,7 @@ def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[i
     needed = max(found) * most
     if needed > there:
         raise pool.too_small(
-            f"{most} processes with {max(found)} threads each need {needed} CPUs",
+            f"{most} processes with {plural(max(found), 'thread')} each need {needed} CPUs",
             needed,
             choose=f"--threads {there // most}",
             why="they are those of every process",

@@ -240,7 +240,7 @@ class Artifacts:
             return sensitivity.largest((answer(parameters, made),), draw)[0]
 
         return self._computed(
-            f"{name}-{source}{self._definition(name)[:KEY_CHARS]}-moved-{precision}",
+            f"{name}-{source}{self._definition(name)[:KEY_CHARS]}-moves-{precision}",
             Sensitivity,
             f"computing in float64 how far {name}'s answers move when weights and inputs are rounded",
             compute,

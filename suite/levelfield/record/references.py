@@ -23,6 +23,8 @@ PYTHON_SETTING = "python"
 CUDA_BUILD = "-cuda"
 """End of the version of a framework that was built for CUDA, and is measured on the CPU."""
 _OF_PYTHON = re.compile(r"(?:(?P<version>.+)-)?py(?P<python>3\.\d{1,2})")
+ALIASES = {"ort": "onnxruntime", "ov": "openvino", "pt": "torch", "pytorch": "torch", "tf": "tensorflow"}
+"""Names that people type for those of backends and images."""
 _SPELLED_PYTHON = re.compile(rf"(?P<rest>.*)\+{PYTHON_SETTING}=(?P<python>[^+]*)")
 
 
@@ -78,6 +80,7 @@ def parse(text: str) -> Reference:
             raise LevelfieldError(f"{text!r} names two Pythons.", fix=f"Write {spelled['rest']}.")
         return msgspec.structs.replace(plain, version=with_python(plain.version, spelled["python"]))
     name, at, behind = text.partition("@")
+    name = ALIASES.get(name, name)
     if not at:
         return Reference(name)
     first, plus, second = behind.partition("+")

@@ -854,8 +854,9 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 
 
 def is_volatile(group: str, name: str) -> bool:
-    """Return whether a fact of a fingerprint is measured anew each time, or follows the load of the moment."""
-    return (group, name) == ("kernel", "timer step ns") or (group == "gpu" and name.endswith(" PCIe generation now"))
+    """Return whether a fact is measured anew each time, follows the load of the moment, or says who named an engine."""
+    changing = {("kernel", "timer step ns"), ("engine", "named by")}
+    return (group, name) in changing or (group == "gpu" and name.endswith(" PCIe generation now"))
 
 
 class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,17 +7,16 @@ import math
 
 import msgspec
 
+from levelfield import names
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Price
 
 NO_VALUE = "–"
 """Shown where there is no number; the reason is shown beside it."""
-
-GROUP_SPACE = "\u202f"
-"""Between groups of three digits, where no line break is allowed (U+202F, narrow no-break space)."""
 NBSP = "\u00a0"
 """Between a number and its unit, where no line break is allowed (U+00A0, no-break space)."""
 MINUS = "\u2212"
+GROUP_SPACE, count, plural = names.GROUP_SPACE, names.count, names.plural
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 MULTIPLE_FROM = 3.0
@@ -234,16 +233,6 @@ def roughly(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
-
-
-def count(number: int) -> str:
-    """`27 421`, with thin spaces."""
-    return f"{number:,}".replace(",", GROUP_SPACE)
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun: `1 launch`, `5 launches`."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
 def power(exponent: int) -> str:

@@ -11,16 +11,15 @@ from rich.markup import escape
 from levelfield import analysis, plan
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.errors import LevelfieldError
-from levelfield.images.base import Source
 from levelfield.launchers import disk_limit
 from levelfield.launchers.needs import choose, launchers_by_name
-from levelfield.launchers.protocol import Launcher
 from levelfield.machine.fingerprint import fingerprint
+from levelfield.names import plural
 from levelfield.record import files, journal, page
 from levelfield.record.schema import Image, Run
 from levelfield.report.progress import opened
 from levelfield.run import first_ranking
-from levelfield.run.first_ranking import needed
+from levelfield.run.announce import announce
 from levelfield.run.options import Options
 from levelfield.run.results import show_result, something_left
 from levelfield.run.start import check_same, start_run
@@ -53,6 +52,8 @@ def run_bench(options: Options, console: Console) -> tuple[Path, int]:
         launcher, _ = choose(options.launcher, base=options.base)
         first = first_ranking.choose(chosen, launcher, options.base, options.until_seconds)
         if first and until is None:
+            announce(chosen, launcher, options, console)
+            options = msgspec.structs.replace(options, yes=True)
             _rank_first(chosen, first, options, console)
         elif first:
             options = first_ranking.narrowed(options, chosen, first)
@@ -102,7 +103,7 @@ def conduct(
 
     `resumed`: folder and record so far of the run to resume; None: a new one begins. `until`: when it has to end, as
     `time.monotonic` counts; None: as the options say. Raises LevelfieldError: nothing could be measured. Once something
-    was, the record and the report are written first.
+    was, the record and the report are written first. Raises SystemExit: it was a dry run.
     """
     # A run goes on where it began: workers elsewhere would be other workers.
     launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
@@ -112,14 +113,14 @@ def conduct(
             "pinned memory, without a network barrier, with this machine's own libraries underneath.",
             highlight=False,
         )
+    if resumed is None or options.dry_run:
+        announce(chosen, launcher, options, console)
     launchers = launchers_by_name((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
     disk_limit.sweep()
     if swept:
-        console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
+        console.print(f"Removed {plural(swept, 'container')} that a killed run had left behind.", highlight=False)
     _writable(options.reports)
-    if resumed is None:
-        _say_cost(chosen, launcher, options.base, console)
     requests = options.data_sets
     if resumed is not None:
         requests = data_sets.repeat(requests, resumed[1].data_sets, needed=True)
@@ -286,23 +287,3 @@ def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
                 f"The image {image.name} is {found} now, and was {image.tag} when the run began.",
                 fix="Start a new run, and compare the two.",
             )
-
-
-def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Console) -> None:
-    """Say what the run will download, take on disk and last, before it begins."""
-    from levelfield.images.build import estimate
-
-    console.print(
-        f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
-        f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
-        highlight=False,
-    )
-    for warning in chosen.warnings:
-        console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
-    places = needed(chosen, launcher)
-    for place, names in places.items():
-        prefix = f"{_PLACES[place]}: " if len(places) > 1 else ""
-        console.print(prefix + estimate(names, place, base).sentence(), highlight=False)
-
-
-_PLACES = {"docker": "Containers", "venv": "Virtual environments"}

@@ -68,6 +68,10 @@ class Options(msgspec.Struct, frozen=True):
     """Of LoadGen's Server scenario; None: that of MLPerf's rules."""
     price: Price | None = None
     """Of an hour of this machine."""
+    dry_run: bool = False
+    """Say what would be made and measured, and end."""
+    yes: bool = True
+    """Large images are made without a question."""
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -97,7 +101,8 @@ def options_of(values: Mapping[str, Any]) -> Options:
 
     Raises LevelfieldError: the cache folder cannot be made, or a file of the user's own cannot be measured.
     """
-    cache_root()  # without one nothing can be prepared: that is said before anything is planned
+    if not values.get("dry_run"):
+        cache_root()  # without one nothing can be prepared: that is said before anything is planned
 
     def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
         return {name: values[name] for name in kind.__struct_fields__ if name in values}

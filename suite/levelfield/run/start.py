@@ -58,7 +58,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
             budget_seconds=options.budget_seconds,
             precision_target=options.precision_target,
             ends_on_verdict=options.ends_on_verdict,
-            clock_seconds=_clock_seconds(plan, options),
+            clock_seconds=clock_seconds(plan, options),
             margin=options.margin,
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=resources.launcher.kind,
@@ -111,7 +111,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
     return folder
 
 
-def _clock_seconds(plan: Plan, options: Options) -> float | None:
+def clock_seconds(plan: Plan, options: Options) -> float | None:
     """Return how long passes are made; None: something else ends the run."""
     if (
         plan.profile.clock_seconds is None

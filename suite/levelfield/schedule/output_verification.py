@@ -15,7 +15,7 @@ from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import Verified, Verify
 from levelfield.zoo import honesty, models, parity
-from levelfield.zoo.sensitivity import MOST, allowed
+from levelfield.zoo.sensitivity import allowed
 
 VERIFY_TIMEOUT_S = 300.0
 ITEM_BYTES = 4
@@ -108,7 +108,12 @@ def _judge(resources: RunResources, case: Case, verified: Verified, count: int) 
         expected = resources.artifacts.reference(case.model, count, from_dataset=from_dataset, call=call)
         moved = resources.artifacts.sensitivity(case.model, case.precision, from_dataset=from_dataset, call=call)
         found = resources.compared[key] = _compared(
-            verified, output_sha256, expected, case.precision, min(MOST, allowed(moved, case.precision))
+            verified,
+            output_sha256,
+            expected,
+            case.precision,
+            min(parity.MOST, allowed(moved, case.precision)),
+            moved.centred,
         )
 
     def yardstick(precision: str) -> float:
@@ -129,13 +134,18 @@ def compare_outputs(
 
 
 def _compared(
-    verified: Verified, output_sha256: str, reference: _Reference, precision: str, element: float = math.inf
+    verified: Verified,
+    output_sha256: str,
+    reference: _Reference,
+    precision: str,
+    element: float = math.inf,
+    centred: float = parity.MOST,
 ) -> Parity:
     whole = len(verified.output) // ITEM_BYTES * ITEM_BYTES
     flat = np.frombuffer(verified.output[:whole], dtype="<f4")
     fits = math.prod(verified.shape) == flat.size and min(verified.shape, default=1) >= 0
     output = flat.reshape(verified.shape) if fits and whole == len(verified.output) else flat
-    judgement = parity.judge(output, reference, precision, element)
+    judgement = parity.judge(output, reference, precision, element, centred)
     errors = judgement.errors
     finite = errors is not None and errors.finite
     absent = Absent(judgement.reason or "not comparable")

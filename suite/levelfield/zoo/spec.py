@@ -277,9 +277,10 @@ class Sensitivity(msgspec.Struct, frozen=True):
     relative_l2: float
     element: float
     """The largest of a single number (`zoo.parity.Errors`)."""
+    centred: float = 0.0
 
     def times(self, factor: float) -> "Sensitivity":
-        return Sensitivity(self.relative_l2 * factor, self.element * factor)
+        return Sensitivity(self.relative_l2 * factor, self.element * factor, self.centred * factor)
 
 
 class Own(msgspec.Struct, frozen=True):

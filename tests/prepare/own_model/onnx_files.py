@@ -14,7 +14,7 @@ from levelfield.prepare.own_model import store
 from levelfield.record.schema import OwnFile
 
 FLOAT, INT64, BOOL, STRING, FLOAT16, BFLOAT16 = 1, 7, 9, 8, 10, 16
-_TYPES = {"float32": FLOAT, "int64": INT64, "float16": FLOAT16, "uint8": 2}
+_TYPES = {"float32": FLOAT, "int64": INT64, "float16": FLOAT16, "uint8": 2, "bool": 9}
 Shape = Sequence[int | str | None]
 
 

@@ -62,6 +62,13 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     refused = run("bench", "--profile", "smoke", "--model", broken, "--backends", "openvino", folder=tmp_path)
     one_clear_sentence(refused, "cannot run broken.onnx", "Nonsense", "It has no such operator")
     assert str(tmp_path) not in refused.err
+    # And that it draws random numbers, which its input decides.
+    wide = [onnx_files.value(name, onnx_files.FLOAT, [1, 256]) for name in ("x", "y")]
+    given = [onnx_files.tensor("r", np.array(0.5, "<f4")), onnx_files.tensor("t", np.array([True]).reshape(()))]
+    drop = onnx_files.node("Dropout", ["x", "r", "t"], ["y"])
+    path = onnx_files.write(tmp_path, "drop.onnx", onnx_files.model([drop], given, wide[:1], wide[1:]))
+    drawn = run("bench", "--profile", "smoke", "--model", path, "--backends", "openvino", folder=tmp_path)
+    one_clear_sentence(drawn, "drop.onnx answers otherwise when it is asked again", "Dropout in training mode")
     assert none_left(engine, command.pid)
     assert none_left(engine, refused.pid)
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from levelfield import terminals
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.needs import choose
+from levelfield.options.values import DURATION, PERCENT
 from levelfield.paths import tool_sha256
 from levelfield.plan.profiles import PROFILES
 from levelfield.record.bounds import SEED_BITS
@@ -94,10 +95,10 @@ def _words(options: Options, launcher: str) -> Iterator[str]:
         "--gpu": chosen.gpu,
         "--launcher": launcher,
         "--base": options.base,
-        "--budget": None if options.budget_seconds is None else f"{options.budget_seconds:f}s",
-        "--precision-target": options.precision_target,
-        "--margin": options.margin,
-        "--target": options.target,
+        "--budget": options.budget_seconds and DURATION.write(options.budget_seconds),
+        "--precision-target": options.precision_target and PERCENT.write(options.precision_target),
+        "--margin": PERCENT.write(options.margin),
+        "--target": options.target and PERCENT.write(options.target),
     }
     for name, value in values.items():
         if value not in (None, ""):

@@ -175,7 +175,7 @@ def _jax_options(profiler: Any) -> dict[str, Any]:  # noqa: ANN401  (a module wi
     options = profiler.ProfileOptions()
     options.python_tracer_level = 0
     options.enable_hlo_proto = False
-    return {"profiler_jax_options": options}
+    return {"profiler_options": options}
 
 
 _TENSORFLOW_NOTE = (

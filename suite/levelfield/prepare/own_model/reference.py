@@ -137,6 +137,11 @@ def compute(
                 )
                 loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
                 verified = worker.ask(Verify(count_of(batch)), Verified, TIMEOUT_S)
+                if worker.ask(Verify(count_of(batch)), Verified, TIMEOUT_S).outputs != verified.outputs:
+                    raise LevelfieldError(
+                        f"{model.file} answers otherwise when it is asked again: nothing can be compared with that.",
+                        fix="Export it in evaluation mode: Dropout in training mode draws random numbers.",
+                    )
                 answers[batch] = _usable(model, verified.outputs)
                 by = {
                     "onnxruntime": loaded.version,
@@ -355,14 +360,14 @@ def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
         values = array(output)
         if values is None or not np.isfinite(values).all():
             raise LevelfieldError(
-                f"To seeded inputs {model.file} answers with NaN or infinity ({name}), and nothing can be compared "
+                f"To its inputs {model.file} answers with NaN or infinity ({name}), and nothing can be compared "
                 "with that.",
                 fix="Give it inputs of its own: --input NAME=FILE.npy.",
             )
         found.append(Answer(name, values, output.exact))
     if len(found) != len(model.outputs) or not any(each.values.size for each in found):
         raise LevelfieldError(
-            f"To seeded inputs {model.file} answers with nothing.",
+            f"To its inputs {model.file} answers with nothing.",
             fix="Give it inputs of its own: --input NAME=FILE.npy.",
         )
     return tuple(found)

@@ -30,7 +30,7 @@ const windowsOf = ({ run }, place, arm, warming, kept, notCalm) =>
       .map(({ window: { samples_ns: samples }, place }) => {
         // A window that holds a time of nothing counts nowhere.
         const middle = samples.every((taken) => taken > 0) ? median(samples) : 0;
-        return { generation: generation.index, round: round.index, samples, median: middle, disturbed: Boolean(round.disturbed), calm: !notCalm.has(place) };
+        return { generation: generation.index, round: round.index, samples, median: middle, disturbed: Boolean(round.disturbed?.length), calm: !notCalm.has(place) };
       })).filter((window) => window.median > 0);
     turns.filter((window) => window.calm && (!window.disturbed || kept.has(generation.index))).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
     return [...before, ...turns];

@@ -1,0 +1,59 @@
+"""What a run fetches, builds and measures, said before it begins; and whether it begins."""
+
+import sys
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from levelfield.errors import LevelfieldError
+from levelfield.images.build import estimate
+from levelfield.launchers.protocol import Launcher
+from levelfield.names import plural
+from levelfield.plan import Plan
+from levelfield.report.units import roughly
+from levelfield.run.first_ranking import needed
+from levelfield.run.options import Options
+from levelfield.run.start import clock_seconds
+
+LARGE_BYTES = 1_000_000_000
+"""Disk that images may take without a question."""
+_PLACES = {"docker": "Containers", "venv": "Virtual environments"}
+
+
+def announce(chosen: Plan, launcher: Launcher, options: Options, console: Console) -> None:
+    """Print what a run will do, with sizes and times; in a terminal, ask before large images are made.
+
+    Raises SystemExit: a dry run ends here. Raises LevelfieldError: the answer was no.
+    """
+    cases, results = len(chosen.blocks), sum(len(block.arms) for block in chosen.blocks)
+    console.print(
+        f"[bold]{plural(len(chosen.backends), 'backend')}[/] × {plural(len(chosen.models), 'model')} × "
+        f"{', '.join(chosen.scenarios)} on {plural(len(chosen.cpus), 'CPU')}, profile {chosen.profile.name} "
+        f"({escape(chosen.profile.says)}): {plural(cases, 'case')}, {plural(results, 'result')}"
+        f"{_time(chosen, options)}.",
+        highlight=False,
+    )
+    for warning in chosen.warnings:
+        console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
+    costs = {place: estimate(names, place, options.base) for place, names in needed(chosen, launcher).items()}
+    for place, cost in costs.items():
+        prefix = f"{_PLACES[place]}: " if len(costs) > 1 else ""
+        console.print(prefix + cost.sentence(), highlight=False)
+    if options.dry_run:
+        raise SystemExit(0)
+    large = sum(cost.disk_bytes for cost in costs.values()) > LARGE_BYTES
+    in_terminal = console.is_terminal and sys.stdin is not None and sys.stdin.isatty()
+    if large and in_terminal and not options.yes and not click.confirm("Make them?", default=True, err=True):
+        raise LevelfieldError("Nothing was made or measured.", fix="Name fewer backends with --backends.")
+
+
+def _time(chosen: Plan, options: Options) -> str:
+    """Return how long measuring takes; empty where the profile alone says it."""
+    if options.until_seconds is not None:
+        return f", all of it within {roughly(options.until_seconds)}"
+    if (clock_s := clock_seconds(chosen, options)) is not None:
+        return f", measured for about {roughly(clock_s)}"
+    by_result = options.ends_on_verdict or options.precision_target is not None
+    most_s = options.budget_seconds or (chosen.profile.budget_seconds if by_result else None)
+    return f", measured for {roughly(most_s)} at the most" if most_s is not None else ""

@@ -1,0 +1,92 @@
+"""What is said before a run begins, and what is asked; all of it in environments, where no engine is needed."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from levelfield import plan
+from levelfield.images.build import estimate
+from levelfield.launchers.host import VenvLauncher
+from levelfield.plan import Selection
+from levelfield.run.announce import LARGE_BYTES, announce
+from levelfield.run.options import Options
+from tests.commands import IMPORTS, call
+
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
+TF = ("--models", "mlp", "--backends", "tf", "--launcher", "venv")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("bench",), "2 backends × 1 model × memory, latency, throughput on"),
+        (("bench",), ": 3 cases, 7 results, measured for about 6 min."),
+        (("bench", "--profile", "smoke", "--budget", "90s"), "1 case, 3 results, measured for 90 s at the most."),
+        (("ab", "ort", "tf"), ": 3 cases, 6 results, measured for 10 min at the most."),
+        (("ab", "ort", "tf"), "To be made first: onnxruntime, tensorflow, canary, exporter (about"),
+        (("ab", "ort", "tf"), "GB of disk,"),
+        (("bench", "--until", "5m"), ": 1 case, 2 results, all of it within 5 min."),
+    ],
+)
+def test_a_dry_run_says_what_would_be_made_and_measured_and_makes_nothing(
+    tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    backends = ("--backends", "ort,tf") if words[0] == "bench" else ()
+    where = {**NO_ENGINE, "LEVELFIELD_CACHE": str(tmp_path / "cache"), "COLUMNS": "600"}
+    said = call(
+        *words, "--dry-run", "--models", "mlp", "--launcher", "venv", *backends, folder=tmp_path, environment=where
+    )
+    assert said.code == 0, said.err
+    assert says in said.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def in_terminal(folder: Path, *command: str, answer: bytes) -> tuple[int, str]:
+    """Run a program in a terminal of its own that gives one answer."""
+    ours, its = pty.openpty()
+    environment = {**os.environ, **NO_ENGINE, "PYTHONPATH": IMPORTS, "LEVELFIELD_CACHE": str(folder / "cache")}
+    with subprocess.Popen(
+        [sys.executable, *command], stdin=its, stdout=its, stderr=its, cwd=folder, env=environment
+    ) as process:
+        os.close(its)
+        os.write(ours, answer)
+        said = b""
+        try:
+            while piece := os.read(ours, 4096):
+                said += piece
+        except OSError:  # it has ended
+            pass
+        os.close(ours)
+    return process.returncode, " ".join(said.decode().split())
+
+
+def test_large_images_are_asked_for_in_a_terminal(tmp_path: Path) -> None:
+    code, said = in_terminal(tmp_path, "-m", "levelfield.cli", "bench", *TF, answer=b"n\n")
+    assert "Make them? [Y/n]" in said
+    assert "Nothing was made or measured." in said
+    assert code == 2
+    assert not (tmp_path / "cache" / "wheels").exists()
+    assert not (tmp_path / "reports").exists()
+
+
+def test_nobody_is_asked_who_said_yes_or_has_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    chosen = plan.make(Selection(models=("mlp",), backends=("tf",)))
+    assert estimate(chosen.images, "venv").disk_bytes > LARGE_BYTES
+    announce(chosen, VenvLauncher(), Options(yes=False), Console(file=io.StringIO()))
+    begin = (
+        "from rich.console import Console; from levelfield import plan; from levelfield.run import announce, options;"
+        "from levelfield.launchers.host import VenvLauncher;"
+        "chosen = plan.make(plan.Selection(models=('mlp',), backends=('tf',)));"
+        "announce.announce(chosen, VenvLauncher(), options.Options(yes=True), Console()); print('begun')"
+    )
+    code, said = in_terminal(tmp_path, "-c", begin, answer=b"n\n")
+    assert code == 0, said
+    assert "Make them?" not in said
+    assert said.endswith("begun")
