@@ -56,9 +56,9 @@ def attempt(what, function, *given):
         tried[what] = "works"
     except OSError as error:
         tried[what] = error.strerror
-for name, number in {"add_key": 248, "keyctl": 250, "bpf": 321, "userfaultfd": 323, "kexec_load": 246, "swapon": 167,
-        "open_by_handle_at": 304, "perf_event_open": 298, "init_module": 175, "pivot_root": 155, "process_vm_readv": 310,
-        }.items():
+NUMBERS = {"add_key": 248, "keyctl": 250, "bpf": 321, "userfaultfd": 323, "kexec_load": 246, "swapon": 167,
+    "open_by_handle_at": 304, "perf_event_open": 298, "init_module": 175, "pivot_root": 155, "process_vm_readv": 310}
+for name, number in NUMBERS.items():
     called(name, "syscall", number, *(0,) * 6)
 called("mount", "mount", b"none", b"/tmp", b"tmpfs", 0, None)
 called("umount", "umount2", b"/proc", 2)
@@ -73,8 +73,9 @@ attempt("the host's name", socket.sethostname, "x")
 attempt("other processes", os.kill, -1, 0)
 for path in ("/proc/kcore", "/dev/mem", "/dev/sda", "/var/run/docker.sock", os.path.expanduser("~/.ssh")):
     attempt(path, os.open, path, os.O_RDONLY)
-for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger", "/here", "/artifacts/here",
-        "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/release_agent"):
+for path in ("/here", "/artifacts/here", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
+        "/proc/sysrq-trigger", "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/release_agent"):
     attempt(path, os.open, path, os.O_WRONLY)
 attempt("packets", socket.socket, socket.AF_PACKET, socket.SOCK_RAW)
 attempt("network", socket.create_connection, ("192.0.2.1", 80), 5)
