@@ -13,7 +13,7 @@ from levelfield.cli import completion
 from levelfield.cli.compare import formats_of, write
 from levelfield.cli.help import SectionedCommand
 from levelfield.errors import LevelfieldError, printable
-from levelfield.options import (
+from levelfield.options.registry import (
     ARMS,
     BACKENDS,
     BASE,

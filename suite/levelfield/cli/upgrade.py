@@ -8,7 +8,7 @@ import click
 
 from levelfield import terminals
 from levelfield.cli.compare import formats_of, write
-from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
+from levelfield.options.registry import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
 from levelfield.options.values import NAMES
 
 MOST_BOOTS = 100
