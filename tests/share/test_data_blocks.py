@@ -99,11 +99,7 @@ def structs(kind: object) -> Iterator[msgspec.inspect.StructType]:
         left += [each for name in ("types", "item_types") for each in getattr(item, name, ())]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [Run, record_page._Block],
-    ids=lambda kind: kind.__name__,
-)
+@pytest.mark.parametrize("kind", [Run, record_page._Block], ids=lambda kind: kind.__name__)
 def test_no_struct_of_a_record_or_a_block_lets_unknown_fields_be(kind: type) -> None:
     held = list(structs(msgspec.inspect.type_info(kind)))
     assert held

@@ -95,8 +95,7 @@ def read(name: str, reports: Path) -> Baseline:
         baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=file.parent), type=Baseline)
     except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise LevelfieldError(
-            f"{file} is not a baseline: {clause(error)}.",
-            fix="Set it again with `baseline set`.",
+            f"{file} is not a baseline: {clause(error)}.", fix="Set it again with `baseline set`."
         ) from error
     if baseline.name != name:
         raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")

@@ -253,10 +253,7 @@ def read(path: Path) -> NoiseGate:
 
 
 def _none(path: Path, error: Exception) -> LevelfieldError:
-    return LevelfieldError(
-        f"{path} is not a gate: {clause(error)}.",
-        fix="Derive it with `baseline derive`.",
-    )
+    return LevelfieldError(f"{path} is not a gate: {clause(error)}.", fix="Derive it with `baseline derive`.")
 
 
 def _check(gate: NoiseGate, path: Path) -> None:

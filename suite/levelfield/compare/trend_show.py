@@ -122,10 +122,7 @@ def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
                 values = [point.estimate for point in one.points if point.estimate is not None]
                 newest = _value(one.points[-1], one.unit, interval=False)
                 drawn.add_row(
-                    _text(one.result),
-                    _text(str(len(one.points))),
-                    _text(newest),
-                    _text(sparkline(values[-20:])),
+                    _text(one.result), _text(str(len(one.points))), _text(newest), _text(sparkline(values[-20:]))
                 )
         yield drawn
 

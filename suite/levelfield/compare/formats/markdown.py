@@ -52,13 +52,7 @@ def _settings(settings: Sequence[Setting]) -> Iterator[str]:
     yield ""
 
 
-def _worse_first(
-    rows: Sequence[Row],
-    what: str,
-    replicate: str,
-    *,
-    brief: bool = False,
-) -> Iterator[str]:
+def _worse_first(rows: Sequence[Row], what: str, replicate: str, *, brief: bool = False) -> Iterator[str]:
     """Yield a table of what is not fine, and one of the rest, which is folded away."""
     other = [row for row in rows if row.outcome != "fine"]
     fine = [row for row in rows if row.outcome == "fine"]
@@ -71,12 +65,7 @@ def _worse_first(
         yield ""
 
 
-def _cases(
-    rows: Sequence[Row],
-    replicate: str,
-    *,
-    brief: bool,
-) -> Iterator[str]:
+def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]:
     if not rows:
         return
     drifts = any(row.drift is not None for row in rows)
