@@ -17,10 +17,9 @@ import scipy
 
 from levelfield.record.schema import Case
 from levelfield.report.markdown import interval, table
-from levelfield.statistics.arrays import Floats, InsufficientData
+from levelfield.statistics.arrays import Floats
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.student import MIN_LAUNCHES, spread_of
-from levelfield.statistics.windows import median_interval
 from studies.commands import Measurement
 
 Verdict = Literal["within", "not shown", "outside", "no limit"]
@@ -210,11 +209,10 @@ def _finding(contrast: Contrast, first: Floats, second: Floats, *, typical: Call
 
 
 def _median(values: Floats) -> Interval:
-    try:
-        found = median_interval(values, confidence=CONFIDENCE)
-    except InsufficientData:
-        return Interval(float(np.median(values)), None, None)
-    return Interval(found.value, found.low, found.high)
+    found = scipy.stats.quantile_test(values, p=0.5).confidence_interval(CONFIDENCE)
+    bounded = math.isfinite(found.low) and math.isfinite(found.high)  # by six launches or more
+    low, high = (float(found.low), float(found.high)) if bounded else (None, None)
+    return Interval(float(np.median(values)), low, high)
 
 
 def _verdict(limit: Limit, ratio: Interval, difference: Interval) -> Verdict:

@@ -19,7 +19,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images.build import build
 from levelfield.images.wheels import Progress
 from levelfield.launchers.docker import DockerLauncher, connect
-from levelfield.machine.fingerprint import fingerprint, same_machine
+from levelfield.machine.fingerprint import fingerprint, machine_sha256
 from levelfield.options.values import DURATION, NAMES, PERCENT
 from levelfield.plan import EXPORTER, Selection
 from levelfield.prepare.artifacts import Artifacts
@@ -92,7 +92,8 @@ def existing(path: Path, request: TrialRequest, frozen: FrozenList, *, add: bool
     record = read(path, Record)
     if record.settings != settings_of(request) or record.classes_sha256 != frozen.record_sha256:
         raise LevelfieldError(f"{path} was made with other settings.", fix="Give the same options, or another --out.")
-    if not same_machine(record.machine, fingerprint(tuple(sorted(os.sched_getaffinity(0))))):
+    here = fingerprint(tuple(sorted(os.sched_getaffinity(0))))
+    if machine_sha256(record.machine) != machine_sha256(here):
         raise LevelfieldError(f"{path} was made on another machine.", fix="Name another file with --out.")
     return record
 

@@ -1,7 +1,9 @@
 """The error that a user sees: what happened, and how to fix it."""
 
+import contextlib
 import json
 import re
+from collections.abc import Iterator
 
 UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline: escape sequences begin with one
@@ -66,3 +68,17 @@ def one_line(text: str, longest: int = 200) -> str:
 def clause(error: object, longest: int = 200) -> str:
     """Return what an error says as a part of a sentence: one short line without its full stop."""
     return one_line(str(error), longest).rstrip(".")
+
+
+@contextlib.contextmanager
+def explained(what: str, fix: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of these kinds, OSError where none is named, into a LevelfieldError of this message and fix.
+
+    The reason follows the message, unless that ends with a full stop.
+    """
+    caught = kinds or (OSError,)
+    try:
+        yield
+    except caught as error:
+        said = getattr(error, "strerror", None) or getattr(error, "explanation", None) or error
+        raise LevelfieldError(what if what.endswith(".") else f"{what}: {clause(said)}.", fix=fix) from error

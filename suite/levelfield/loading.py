@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from levelfield.analysis import Analysis, guarded
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.record.schema import Run
 from levelfield.report.export import TABLES, columns_of, rows
 from levelfield.report.tables import Value
@@ -122,9 +122,9 @@ def load(path: str | Path) -> Report:
 def _library(name: str) -> Any:  # noqa: ANN401  (a module)
     import importlib
 
-    try:
+    with explained(
+        f"{name} is not installed here.",
+        f"Install it beside levelfield (pip install {name}), or use rows().",
+        ImportError,
+    ):
         return importlib.import_module(name)
-    except ImportError as error:
-        raise LevelfieldError(
-            f"{name} is not installed here.", fix=f"Install it beside levelfield (pip install {name}), or use rows()."
-        ) from error

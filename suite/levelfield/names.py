@@ -3,6 +3,9 @@
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
 
 from levelfield.errors import LevelfieldError
 
@@ -50,3 +53,14 @@ def count(number: int) -> str:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Write a number with its noun: `1 launch`, `5 launches`."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def made_of(kind: type[_T], *sources: msgspec.Struct, **fields: Any) -> _T:  # noqa: ANN401  (fields of any types)
+    """Return a struct with these fields, and with all others that one of the sources has by the same name."""
+    for source in sources:
+        found = {name: getattr(source, name) for name in source.__struct_fields__ if name in kind.__struct_fields__}
+        fields = found | fields
+    return kind(**fields)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 
 MARK = ".levelfield"
 """File in every folder of the cache that Levelfield made."""
@@ -242,10 +242,8 @@ def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iter
 
 
 def _writable(folder: Path) -> Path:
-    try:
+    with explained(f"The cache folder {folder} cannot be made", _ELSEWHERE):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LevelfieldError(f"The cache folder {folder} cannot be made: {error.strerror}.", fix=_ELSEWHERE) from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise LevelfieldError(f"The cache folder {folder} is not writable.", fix=_ELSEWHERE)
     return folder.resolve()

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from levelfield.analysis import analyse
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Run, Turn
 from levelfield.report import html
 from tests.analysis.changed import UNSUPPORTED

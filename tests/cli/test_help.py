@@ -3,9 +3,9 @@
 import click
 import pytest
 
-from levelfield import options
 from levelfield.cli import help as sections
 from levelfield.cli.main import cli
+from levelfield.options import registry
 
 
 def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there() -> None:
@@ -25,7 +25,7 @@ def test_every_option_is_listed_once_the_most_used_first(name: str) -> None:
     assert len(shown) <= 32
     assert all(text.count(f"\n  {option.opts[0]} ") == 1 for option in shown)
     ((first, basic), *_) = sections.option_rows(command, click.Context(command))
-    assert (first, len(basic)) == (options.BASIC, 10 if name == "bench" else 9)
+    assert (first, len(basic)) == (registry.BASIC, 10 if name == "bench" else 9)
 
 
 def test_what_no_section_names_is_listed_at_the_end() -> None:

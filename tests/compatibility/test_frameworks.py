@@ -7,7 +7,7 @@ from levelfield import plan
 from levelfield.analysis import analyse
 from levelfield.compatibility import frameworks, gate
 from levelfield.plan import Selection
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.report import html
 from tests.records_builder import make_run
 

@@ -8,7 +8,7 @@ import pytest
 
 from levelfield.analysis import money
 from levelfield.cli.measure import bench
-from levelfield.options import rerun
+from levelfield.options.registry import rerun
 from levelfield.record.schema import Price
 from tests.records_builder import make_run
 

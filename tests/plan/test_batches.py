@@ -10,7 +10,7 @@ import pytest
 from levelfield import scenarios
 from levelfield.cli.measure import bench
 from levelfield.errors import LevelfieldError
-from levelfield.options import rerun
+from levelfield.options.registry import rerun
 from levelfield.plan import Plan, Selection, make, pair
 from levelfield.plan.profiles import PROFILES
 from tests import plugged

@@ -6,7 +6,7 @@ import msgspec
 
 from levelfield import analysis
 from levelfield.cli.measure import bench
-from levelfield.options import rerun
+from levelfield.options.registry import rerun
 from levelfield.record.schema import Absent, Fingerprint, Image, OwnFile, OwnWeights, Run
 from levelfield.report import environment, html
 from tests.records_builder import make_machine, make_run

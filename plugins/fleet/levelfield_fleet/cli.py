@@ -11,7 +11,7 @@ import click
 
 from levelfield import terminals
 from levelfield.cli.compare import formats_of
-from levelfield.options import BACKENDS, CONTROL, MARGIN, MAX_SLOWDOWN, OUTPUT, SEED, TARGET, selection
+from levelfield.options.registry import BACKENDS, CONTROL, MARGIN, MAX_SLOWDOWN, OUTPUT, SEED, TARGET, selection
 from levelfield.options.values import DURATION, PERCENT
 from levelfield.run.options import options_of
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from levelfield import terminals
-from levelfield.options import REPORTS
+from levelfield.options.registry import REPORTS
 
 
 @click.command(name="import")

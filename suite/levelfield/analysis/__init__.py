@@ -8,6 +8,7 @@ from levelfield.analysis import (
     convergence,
     hardware,
     insights,
+    latency,
     loadgen,
     machine,
     money,
@@ -15,7 +16,6 @@ from levelfield.analysis import (
     scaling,
     sizes,
     time_spent,
-    timed_windows,
     whole_launch,
 )
 from levelfield.analysis.estimates import ended_by
@@ -159,4 +159,4 @@ def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Se
         case "LoadGen test":
             return loadgen.analyse(block, known, margin=settings.margin, ended=ended)
         case "window":
-            return timed_windows.analyse(block, known, margin=settings.margin, ended=ended)
+            return latency.analyse(block, known, margin=settings.margin, ended=ended)

@@ -17,7 +17,7 @@ from levelfield.analysis.types import (
 )
 from levelfield.backends import registry
 from levelfield.compatibility import libraries
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Run, Warning_
 from levelfield.statistics.student import MIN_LAUNCHES
 

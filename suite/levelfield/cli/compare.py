@@ -11,7 +11,7 @@ from levelfield import scenarios, terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError
 from levelfield.names import plural
-from levelfield.options import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
+from levelfield.options.registry import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from levelfield.options.values import PERCENT
 
 if TYPE_CHECKING:

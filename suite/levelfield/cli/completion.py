@@ -20,7 +20,7 @@ from click.shell_completion import (
 )
 
 from levelfield.errors import LevelfieldError
-from levelfield.options import COMPLETERS
+from levelfield.options.registry import COMPLETERS
 
 _Choices: TypeAlias = Callable[[click.Context, str], Iterable[str]]
 """What may be typed, by the context of the command and what is typed of a name."""

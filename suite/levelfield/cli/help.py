@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from levelfield import options, plugins
+from levelfield import plugins
 from levelfield.errors import LevelfieldError, printable
-from levelfield.options import Option
+from levelfield.options import registry
+from levelfield.options.registry import Option
 from levelfield.plugins import Broken, Plugin, PluginError
 
 COMMANDS: Mapping[str, Sequence[str]] = {
@@ -46,8 +47,8 @@ def option_rows(command: click.Command, ctx: click.Context) -> list[tuple[str, l
     """Return each section of a command's options with their names and help; of other commands all in one."""
     rows: dict[str, list[tuple[str, str]]] = {}
     if isinstance(command, SectionedCommand):
-        rows = {title: [] for title in options.SECTIONS}
-    order = list(options.OPTIONS.values())
+        rows = {title: [] for title in registry.SECTIONS}
+    order = list(registry.OPTIONS.values())
     for parameter in sorted(command.get_params(ctx), key=lambda one: order.index(one) if one in order else len(order)):
         record = parameter.get_help_record(ctx)
         if record is not None and isinstance(parameter, click.Option):

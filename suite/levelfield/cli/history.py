@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from levelfield import terminals
-from levelfield.options import JSON, MARGIN, REPORTS
+from levelfield.options.registry import JSON, MARGIN, REPORTS
 
 if TYPE_CHECKING:
     from levelfield.compare.trend import Runs, Series, Trends

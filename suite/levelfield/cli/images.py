@@ -12,7 +12,7 @@ from rich.markup import escape
 from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
-from levelfield.options import BASE, GPU, JSON, VARIANT
+from levelfield.options.registry import BASE, GPU, JSON, VARIANT
 from levelfield.report.units import plural
 from levelfield.version import __version__
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from levelfield import terminals
 from levelfield.errors import LevelfieldError, printable
-from levelfield.options import BASE, JSON, LAUNCHER
+from levelfield.options.registry import BASE, JSON, LAUNCHER
 from levelfield.options.values import DURATION
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import Any, Literal, TextIO
 import click
 from rich.markup import escape
 
-from levelfield import options, terminals
+from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.cli.compare import formats_of, write
 from levelfield.cli.help import SectionedCommand
 from levelfield.errors import LevelfieldError, printable
+from levelfield.options import registry as options
 
 
 @click.command(cls=SectionedCommand)

@@ -9,7 +9,7 @@ import msgspec
 
 from levelfield import terminals
 from levelfield.errors import LevelfieldError
-from levelfield.options import BUDGET, JSON, LAUNCHER, OWN, REPORTS
+from levelfield.options.registry import BUDGET, JSON, LAUNCHER, OWN, REPORTS
 from levelfield.options.values import PERCENT
 
 NAME = "reproduction.json"

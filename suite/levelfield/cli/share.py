@@ -16,7 +16,7 @@ from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.names import plural
-from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
+from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export import TABLES, columns_of
 

@@ -7,7 +7,7 @@ import click
 
 from levelfield import terminals
 from levelfield.cli.compare import end, formats_of
-from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
+from levelfield.options.registry import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
 from levelfield.options.values import NAMES
 
 MOST_BOOTS = 100

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, clause
+from levelfield.errors import LevelfieldError, explained
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record import files
 from levelfield.record.measured import Sha256
@@ -51,13 +51,8 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
         raise LevelfieldError("A run is named twice in this baseline.", fix="Name every run once.")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     baseline = Baseline(name=name, set_at=now, runs=pointers)
-    try:
+    with explained(f"{reports / FOLDER} cannot be made", "Choose another folder with --reports."):
         (reports / FOLDER).mkdir(exist_ok=True)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{reports / FOLDER} cannot be made: {error.strerror or error}.",
-            fix="Choose another folder with --reports.",
-        ) from error
     files.write_atomically(_file(name, reports), msgspec.json.encode(baseline) + b"\n")
     return baseline
 
@@ -91,12 +86,15 @@ def read(name: str, reports: Path) -> Baseline:
     if name not in known:
         raise unknown("baseline", name, known)
     file = _file(name, reports)
-    try:
+    with explained(
+        f"{file} is not a baseline",
+        "Set it again with `baseline set`.",
+        OSError,
+        msgspec.MsgspecError,
+        RecursionError,
+        ValueError,
+    ):
         baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=file.parent), type=Baseline)
-    except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise LevelfieldError(
-            f"{file} is not a baseline: {clause(error)}.", fix="Set it again with `baseline set`."
-        ) from error
     if baseline.name != name:
         raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")
     if not baseline.runs:

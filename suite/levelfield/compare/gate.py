@@ -10,9 +10,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -23,10 +22,11 @@ from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
 from levelfield.compare import phrases
 from levelfield.compare.baselines import Pointer
+from levelfield.compare.order_in_time import moments
 from levelfield.compare.policy import change_policy, of_interval, of_metric
 from levelfield.compare.sides import NOT_MEASURED
 from levelfield.compare.types import Derived, Gate, Outcome, Row, Verdict
-from levelfield.errors import UNPRINTABLE, LevelfieldError, clause
+from levelfield.errors import UNPRINTABLE, LevelfieldError, explained
 from levelfield.record.schema import Arm, Case
 from levelfield.report import units
 from levelfield.statistics import prediction, verdicts
@@ -164,40 +164,30 @@ def content(gate: NoiseGate) -> bytes:
     return as_toml(msgspec.to_builtins(gate), _HEADING).encode()
 
 
-_Toml: TypeAlias = "str | bool | int | float | Sequence[_Toml] | Mapping[str, _Toml] | None"
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def as_toml(values: Mapping[str, _Toml], heading: Sequence[str] = ()) -> str:
+def as_toml(values: Mapping[str, Any], heading: Sequence[str] = ()) -> str:
     """Return a table as TOML 1.0, in which any text is only text: plain values, then tables, then lists of tables.
 
     A table in a list is written with its own tables on one line each; a name whose value is None is left out.
     """
-    return "\n".join((*(f"# {line}".rstrip() for line in heading), *_toml_lines(values))) + "\n"
+    plain = {}
+    lines = []
+    for name, value in sorted(values.items(), key=lambda entry: isinstance(entry[1], Sequence)):
+        if isinstance(value, Mapping):
+            lines += ["", f"[{_toml_key(name)}]", *_pairs(value)]
+        elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
+            for entry in value:
+                lines += ["", f"[[{_toml_key(name)}]]", *_pairs(entry)]
+        else:
+            plain[name] = value
+    first = [f"# {line}".rstrip() for line in heading]
+    return "\n".join([*first, *_pairs({name: plain[name] for name in values if name in plain}), *lines, ""])
 
 
-def _toml_lines(values: Mapping[str, _Toml]) -> Iterator[str]:
-    tables = {name: value for name, value in values.items() if isinstance(value, Mapping)}
-    lists = {name: found for name, value in values.items() if (found := _tables_of(value))}
-    yield from _pairs({name: value for name, value in values.items() if name not in tables and name not in lists})
-    for name, table in tables.items():
-        yield from ("", f"[{_toml_key(name)}]", *_pairs(table))
-    for name, entries in lists.items():
-        for entry in entries:
-            yield from ("", f"[[{_toml_key(name)}]]", *_pairs(entry))
-
-
-def _tables_of(value: _Toml) -> list[Mapping[str, _Toml]]:
-    """Return the tables of a list that holds nothing else; else nothing."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        return []
-    found = [each for each in value if isinstance(each, Mapping)]
-    return found if len(found) == len(value) else []
-
-
-def _pairs(table: Mapping[str, _Toml]) -> list[str]:
+def _pairs(table: Mapping[str, Any]) -> list[str]:
     return [f"{_toml_key(name)} = {_toml_value(value)}" for name, value in table.items() if value is not None]
 
 
@@ -205,20 +195,12 @@ def _toml_key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _toml_text(name)
 
 
-def _toml_value(value: _Toml) -> str:
-    match value:
-        case str():
-            return _toml_text(value)
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case Mapping():
-            return "{" + ", ".join(_pairs(value)) + "}"
-        case None:
-            raise ValueError("TOML has no null: a list cannot hold None.")
-        case _:
-            return "[" + ", ".join(map(_toml_value, value)) + "]"
+def _toml_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(_pairs(value)) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    return _toml_text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _toml_text(text: str) -> str:
@@ -232,28 +214,17 @@ def read(path: Path) -> NoiseGate:
     Raises LevelfieldError: it cannot be read, is no gate, is of a newer format, or its figures do not follow from its
     costs.
     """
-    try:
+    wrote, malformed = "Name a file that `baseline derive` wrote.", "Derive it with `baseline derive`."
+    with explained(f"{path} cannot be read", wrote), explained(f"{path} is not a gate", malformed, ValueError):
         table = untrusted.read_toml(path, MAX_BYTES)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{path} cannot be read: {error.strerror or error}.", fix="Name a file that `baseline derive` wrote."
-        ) from error
-    except ValueError as error:
-        raise _none(path, error) from error
     if isinstance(table.get("format"), int) and table["format"] > FORMAT:
         raise LevelfieldError(
             f"{path} has format {table['format']}, and this Levelfield reads {FORMAT}.", fix="Install a newer one."
         )
-    try:
+    with explained(f"{path} is not a gate", malformed, msgspec.ValidationError, RecursionError):
         gate = convert(table, NoiseGate)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise _none(path, error) from error
     _check(gate, path)
     return gate
-
-
-def _none(path: Path, error: Exception) -> LevelfieldError:
-    return LevelfieldError(f"{path} is not a gate: {clause(error)}.", fix="Derive it with `baseline derive`.")
 
 
 def _check(gate: NoiseGate, path: Path) -> None:
@@ -322,15 +293,15 @@ def gate_notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Ro
 
 def span_seconds(started: Sequence[str]) -> float | None:
     """Return the time from the first start to the last; None where one cannot be read."""
-    times = _times(started)
-    return None if times is None else max(times) - min(times)
+    times = moments(started)
+    return None if not times else max(times) - min(times)
 
 
 def days(started: Sequence[str]) -> int:
     """Return how many days runs are of: starts that lie `DAY_APART_S` apart; 0 where one cannot be read."""
     found = 0
     last = -math.inf
-    for time in sorted(_times(started) or ()):
+    for time in sorted(moments(started)):
         if time - last >= DAY_APART_S:
             found, last = found + 1, time
     return found
@@ -338,15 +309,8 @@ def days(started: Sequence[str]) -> int:
 
 def since_seconds(old: Sequence[str], new: Sequence[str]) -> float | None:
     """Return the time from the last old start to the first new one; None where one cannot be read."""
-    first, second = _times(old), _times(new)
-    return None if first is None or second is None else min(second) - max(first)
-
-
-def _times(started: Sequence[str]) -> list[float] | None:
-    try:
-        return [datetime.fromisoformat(each).timestamp() for each in started] or None
-    except (ValueError, OverflowError, OSError):
-        return None
+    first, second = moments(old), moments(new)
+    return None if not first or not second else min(second) - max(first)
 
 
 def why_no_limit(id_: str, derived: Derived, labels: Iterable[str]) -> str:

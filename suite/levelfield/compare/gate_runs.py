@@ -8,9 +8,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from levelfield.analysis.status import SMOKE
@@ -32,8 +30,10 @@ from levelfield.compare.gate import read as read_gate
 from levelfield.compare.sides import CaseResults
 from levelfield.compare.types import Derived, Gate
 from levelfield.errors import LevelfieldError
+from levelfield.names import made_of
 from levelfield.report import units
 from levelfield.statistics import prediction
+from levelfield.terminals import grid
 from levelfield.version import __version__
 
 LEAST_DAYS = gate.FEW_DAYS + 1
@@ -220,15 +220,8 @@ def with_gate(
     gate = read_gate(path)
     check_comparable(gate, new)
     runs, at_hand = old_side(gate, reports)
-    derived = Derived(
-        baseline=gate.baseline,
-        made=gate.made,
-        runs=len(gate.evidence),
-        cases=tuple(case.id for case in gate.case),
-        false_alarms=gate.false_alarms,
-        power=gate.power,
-        at_hand=at_hand,
-    )
+    cases = tuple(case.id for case in gate.case)
+    derived = made_of(Derived, gate, runs=len(gate.evidence), cases=cases, at_hand=at_hand)
     return runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
 
 
@@ -316,16 +309,13 @@ def show(gate: NoiseGate, console: Console) -> None:
     """Print a gate. Texts from records are printed as they are, never as rich's markup."""
     for line in _sentences(gate):
         console.print(Text(phrases.clean(line, 1000)))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("case", "cost", "spread (95 %)", "limit", "finds"):
-        table.add_column(name, justify="left" if name == "case" else "right", overflow="fold")
+    rows = []
     for case in gate.case:
         spread = f"{units.percent(case.spread)} ({units.percent_range(case.spread_low, case.spread_high)})"
         limit = f"{phrases.cost(case.limit, case.question.scenario)} (× {phrases.factor(case.worse_above)})"
         cost = phrases.cost(case.cost, case.question.scenario)
-        cells = phrases.clean(case.id), cost, spread, limit, _change(case.finds)
-        table.add_row(*map(Text, cells))
-    console.print(table)
+        rows.append((phrases.clean(case.id), cost, spread, limit, _change(case.finds)))
+    console.print(grid(("case", "cost:", "spread (95 %):", "limit:", "finds:"), rows))
     for each in gate.without:
         console.print(Text(f"No limit for {phrases.clean(each.id)}: {phrases.clean(each.reason)}.", "yellow"))
 

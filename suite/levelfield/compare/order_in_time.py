@@ -48,15 +48,15 @@ def share_of_step(old: Sequence[str], new: Sequence[str]) -> float | None:
     >>> share_of_step(["2026-11-01T10:00Z", "2026-11-01T13:00Z"], ["2026-11-01T11:00Z", "2026-11-01T12:00Z"])
     0.5
     """
-    sides = _times(old), _times(new)
+    sides = moments(old), moments(new)
     if not sides[0] or not sides[1]:
         return None
-    moments = np.concatenate(sides)
-    shares = [np.searchsorted(np.sort(side), moments, side="right") / len(side) for side in sides]
+    both = np.concatenate(sides)
+    shares = [np.searchsorted(np.sort(side), both, side="right") / len(side) for side in sides]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def _times(started: Sequence[str]) -> list[float]:
+def moments(started: Sequence[str]) -> list[float]:
     """Return moments in seconds; none where one cannot be read."""
     try:
         return [datetime.fromisoformat(each).timestamp() for each in started]
@@ -78,7 +78,7 @@ def pairs_in_turns(old: Sequence[str], new: Sequence[str]) -> tuple[tuple[int, i
     >>> pairs_in_turns(["2026-11-01T10:00Z", "2026-11-01T13:00Z"], ["2026-11-01T11:00Z", "2026-11-01T12:00Z"])
     ((0, 0), (1, 1))
     """
-    order = sorted((time, side, run) for side, runs in enumerate((old, new)) for run, time in enumerate(_times(runs)))
+    order = sorted((time, side, run) for side, runs in enumerate((old, new)) for run, time in enumerate(moments(runs)))
     pairs = list(zip(order[::2], order[1::2], strict=False))
     firsts = [first[1] for first, _ in pairs]
     if len(order) != 2 * len(old) or any(first[1] == second[1] for first, second in pairs):

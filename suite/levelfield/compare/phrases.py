@@ -88,8 +88,14 @@ def metric(name: Metric) -> str:
     return scenarios.get(name).phrase
 
 
-HEADINGS = ("arm", "case", "new/old")
-"""Of the first two columns of a table of cases, and of that of the ratio."""
+FACTS = ("where", "what", "old", "new")
+"""Of a table of what changed."""
+
+
+def headings(*, drifts: bool, sides: bool = True) -> tuple[str, ...]:
+    """Return the headings of a table of cases; those of figures end with a colon."""
+    figures = (*(("old:", "new:") if sides else ()), "new/old:", *(("after/before:",) if drifts else ()))
+    return ("arm", "case", *figures, "verdict", "")
 
 
 def cost(value: float | None, metric: Metric) -> str:

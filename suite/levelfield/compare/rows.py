@@ -72,18 +72,10 @@ def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = 
 
 def _judged(draft: Draft, found: Judgement, longest_seconds: float) -> Row:
     seconds = found.further * draft.seconds if found.further is not None and draft.seconds else None
-    out_of_reach = seconds is not None and seconds > longest_seconds
-    return msgspec.structs.replace(
-        draft.row,
-        verdict=of_metric(found.verdict, draft.row.metric),
-        outcome=found.outcome,
-        ratio=found.ratio,
-        confidence=found.confidence,
-        p_value=found.p_value,
-        p_adjusted=found.p_adjusted,
-        further=None if out_of_reach else found.further,
-        further_seconds=None if out_of_reach else seconds,
-    )
+    judged = msgspec.structs.asdict(found) | {"further_seconds": seconds}
+    if seconds is not None and seconds > longest_seconds:  # out of reach
+        judged |= {"further": None, "further_seconds": None}
+    return msgspec.structs.replace(draft.row, **judged | {"verdict": of_metric(found.verdict, draft.row.metric)})
 
 
 class _Sides(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ import scipy
 from levelfield.analysis.environment import UNKNOWN, concerns
 from levelfield.analysis.summary import Result, Summary
 from levelfield.errors import LevelfieldError
-from levelfield.names import unknown
+from levelfield.names import made_of, unknown
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.segments import change_points, is_straight
 
@@ -190,20 +190,11 @@ def series(runs: Runs, names: Iterable[str], *, labelled: bool) -> list[Series]:
 
 def _series(measured: list[tuple[Summary, Result]]) -> Series:
     run, result = measured[-1]  # the newest run tells of the whole series: an arm may come to run in another image
-    return Series(
-        result=result.id,
-        arm=result.arm,
-        image=result.image,
-        metric=result.metric,
-        unit=result.unit,
-        machine=run.machine,
-        machine_title=run.machine_title,
-        launcher=run.launcher,
-        points=tuple(
-            Point(one.id, one.started, of.standing, ",".join(one.labels), of.estimate, of.low, of.high)
-            for one, of in measured
-        ),
+    points = (
+        Point(one.id, one.started, of.standing, ",".join(one.labels), of.estimate, of.low, of.high)
+        for one, of in measured
     )
+    return made_of(Series, result, run, result=result.id, points=tuple(points))
 
 
 class Difference(msgspec.Struct, frozen=True):

@@ -6,7 +6,6 @@ characters.
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +18,7 @@ from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN
 from levelfield.report import units
 from levelfield.report.sentences import LABELS
+from levelfield.terminals import grid
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _LONGEST_VALUE = 48
@@ -67,24 +67,12 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
     points = series.points[-last:] if last else series.points
     first = len(series.points) - len(points)
     changed = {change.at: change for change in found.changes}
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    drawn.add_column("started (UTC)", no_wrap=True)
-    drawn.add_column("run", overflow="fold")
-    drawn.add_column(
-        _text(_metric(series) + ("\n(95 % in the minutes of the run)" if any(point.low for point in points) else "")),
-        justify="right",
-        no_wrap=True,
-    )
-    drawn.add_column("", overflow="fold")
+    rows = []
     for index, point in enumerate(points, start=first):
-        change = changed.get(index)
-        drawn.add_row(
-            _text(f"{_day(point.started)} {point.started[11:16]}"),
-            _text(point.run),
-            _text(_value(point, series.unit)),
-            note(_remark(point, change, series.unit), "bold yellow" if change else "dim"),
-        )
-    return drawn
+        remark = note(_remark(point, changed.get(index), series.unit), "bold yellow" if index in changed else "dim")
+        rows.append((f"{_day(point.started)} {point.started[11:16]}", point.run, _value(point, series.unit), remark))
+    intervals = "\n(95 % in the minutes of the run)" if any(point.low for point in points) else ""
+    return grid(("started (UTC)", "run", f"{_metric(series)}{intervals}:", ""), rows, whole=("started (UTC)",))
 
 
 def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iterator[RenderableType]:
@@ -94,17 +82,13 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
     if not differing:
         yield note("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
         return
-    drawn = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
-    for _ in range(4):
-        drawn.add_column(overflow="fold")
-    for fact in differing[:_MOST_DIFFERENCES]:
-        drawn.add_row(
-            _text(f"  {fact.group}"),
-            _text(fact.name),
-            _text(f"was {fact_value(fact, fact.before)}"),
-            _text(f"is {fact_value(fact, fact.after)}"),
-        )
-    yield drawn
+    yield grid(
+        ("", "", "was", "is"),
+        (
+            (f"  {fact.group}", fact.name, fact_value(fact, fact.before), fact_value(fact, fact.after))
+            for fact in differing[:_MOST_DIFFERENCES]
+        ),
+    )
     if len(differing) > _MOST_DIFFERENCES:
         yield note(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
 
@@ -112,19 +96,12 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
 def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
     """List every series with its newest value, machine by machine."""
     for origin in dict.fromkeys(map(_origin, all_series)):
-        drawn = Table(title=note(origin, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        drawn.add_column("result", overflow="fold")
-        drawn.add_column("runs", justify="right", no_wrap=True)
-        drawn.add_column("newest", justify="right", no_wrap=True)
-        drawn.add_column("", no_wrap=True)
-        for one in all_series:
-            if _origin(one) == origin:
-                values = [point.estimate for point in one.points if point.estimate is not None]
-                newest = _value(one.points[-1], one.unit, interval=False)
-                drawn.add_row(
-                    _text(one.result), _text(str(len(one.points))), _text(newest), _text(sparkline(values[-20:]))
-                )
-        yield drawn
+        rows = []
+        for one in (each for each in all_series if _origin(each) == origin):
+            values = [point.estimate for point in one.points if point.estimate is not None]
+            newest = _value(one.points[-1], one.unit, interval=False)
+            rows.append((one.result, str(len(one.points)), newest, sparkline(values[-20:])))
+        yield grid(("result", "runs:", "newest:", ""), rows, title=origin, whole=("",))
 
 
 def _origin(one: Series) -> str:
@@ -156,10 +133,6 @@ def rule(margin: float) -> Text:
 def note(text: str, style: str = "dim") -> Text:
     """Return a styled line of text, without control characters."""
     return Text(printable(text), style)
-
-
-def _text(text: str) -> Text:
-    return note(text, "")
 
 
 def _day(moment: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from levelfield.compatibility.gate import Gpu, Nvidia, Rule, Table, check, from_facts, is_version, key
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Fingerprint, Image, Launch, Library, Warning_
 
 _DISTRIBUTIONS = {

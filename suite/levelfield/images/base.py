@@ -13,7 +13,7 @@ import msgspec
 import requests
 from docker.errors import APIError, ImageNotFound
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.images import catalogue, debian, engine, fetching, loading, unpacking
 from levelfield.images.layer import Layer
 from levelfield.images.wheels import Progress, silent
@@ -190,13 +190,13 @@ def make(lock: BaseLock, name: str, tar: Path, *, progress: Progress = silent) -
 
 def _pull(client: docker.DockerClient, base: Base, progress: Progress) -> None:
     progress(f"pulling {base.reference}")
-    try:
+    with explained(
+        f"The base {base.reference} cannot be pulled",
+        "Check that the engine reaches its registry, or let the base be made here: `--base debian`.",
+        APIError,
+        ImageNotFound,
+    ):
         client.images.pull(base.reference, platform=catalogue.current_architecture().platform)
-    except (APIError, ImageNotFound) as error:
-        raise LevelfieldError(
-            f"The base {base.reference} cannot be pulled: {error.explanation or error}",
-            fix="Check that the engine reaches its registry, or let the base be made here: `--base debian`.",
-        ) from error
 
 
 _THREADS = 8

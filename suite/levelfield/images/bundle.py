@@ -16,7 +16,7 @@ from typing import IO, Annotated, cast
 import msgspec
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, clause
+from levelfield.errors import LevelfieldError, explained
 from levelfield.images import base, catalogue, debian, registries, wheels
 from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
@@ -171,10 +171,10 @@ def _is_plain(entry: tarfile.TarInfo) -> bool:
 
 
 def _manifest(content: bytes, bundle: Path) -> Manifest:
-    try:
+    with explained(
+        f"The manifest of {bundle} cannot be read", _DAMAGED, msgspec.MsgspecError, RecursionError, ValueError
+    ):
         manifest = msgspec.json.decode(content, type=Manifest)
-    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {clause(error)}.", fix=_DAMAGED) from error
     if manifest.format != FORMAT:
         raise LevelfieldError(
             f"{bundle} has the format {manifest.format[:40]!r}; this Levelfield reads {FORMAT}.",

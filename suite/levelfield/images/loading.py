@@ -24,7 +24,7 @@ import msgspec
 import requests
 from docker.errors import DockerException, ImageNotFound
 
-from levelfield.errors import LevelfieldError, one_line
+from levelfield.errors import LevelfieldError, explained, one_line
 from levelfield.images.layer import EPOCH
 from levelfield.machine.engine import refused
 from levelfield.paths import temporary_folder
@@ -92,21 +92,25 @@ def saved(client: docker.DockerClient, tag: str, folder: Path) -> tuple[Image, d
     Raises LevelfieldError: the engine gives something else than the image.
     """
     files: dict[str, Path] = {}
-    try:
-        with tempfile.TemporaryFile(dir=folder) as spool:
-            spool.writelines(client.images.get(tag).save(chunk_size=_CHUNK_BYTES, named=True))
-            spool.seek(0)
-            with tarfile.open(fileobj=spool, mode="r:") as source:
-                (manifest,) = msgspec.json.decode(_content(source, "manifest.json").read(), type=tuple[_Manifest])
-                configuration = _content(source, manifest.config).read()
-                layers = msgspec.json.decode(configuration, type=_Configuration).rootfs.diff_ids
-                for digest, name in zip(layers, manifest.layers, strict=True):
-                    files[digest] = plain(_content(source, name), folder, digest)
-    except (tarfile.TarError, msgspec.MsgspecError, KeyError, ValueError) as error:
-        raise LevelfieldError(
+    with (
+        explained(
             f"The container engine gave no archive of {tag} such as `docker save` writes.",
-            fix="See `docker save` of that engine; archives need its classic format.",
-        ) from error
+            "See `docker save` of that engine; archives need its classic format.",
+            tarfile.TarError,
+            msgspec.MsgspecError,
+            KeyError,
+            ValueError,
+        ),
+        tempfile.TemporaryFile(dir=folder) as spool,
+    ):
+        spool.writelines(client.images.get(tag).save(chunk_size=_CHUNK_BYTES, named=True))
+        spool.seek(0)
+        with tarfile.open(fileobj=spool, mode="r:") as source:
+            (manifest,) = msgspec.json.decode(_content(source, "manifest.json").read(), type=tuple[_Manifest])
+            configuration = _content(source, manifest.config).read()
+            layers = msgspec.json.decode(configuration, type=_Configuration).rootfs.diff_ids
+            for digest, name in zip(layers, manifest.layers, strict=True):
+                files[digest] = plain(_content(source, name), folder, digest)
     return Image(tag, configuration, layers), files
 
 

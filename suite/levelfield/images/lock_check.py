@@ -14,7 +14,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, locks, registries, version_locks
 from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.wheels import Progress, silent
-from levelfield.paths import images_root, temporary_folder
+from levelfield.paths import images_root
 from levelfield.record.references import Reference
 
 _YANKED = re.compile(r"^warning: `(?P<name>[^`=]+)==[^`]+` is yanked(?: \(reason: \"(?P<reason>.*)\"\))?", re.MULTILINE)
@@ -33,29 +33,23 @@ def withdrawn(lock: Lock) -> tuple[Withdrawn, ...]:
     """Ask the indexes for exactly what a lock holds; raise a LevelfieldError where they do not answer."""
     source = catalogue.source(lock.image, lock.variant)
     arguments = locks.resolver_arguments(lock.variant, source, registries.settings(), lock.python)
-    return tuple(
-        _among(lock, lock.pins, ["--no-header", "--no-annotate", "--no-deps", "--generate-hashes", *arguments])
-    )
+    return tuple(_among(lock, lock.pins, ["--no-deps", "--generate-hashes", *arguments]))
 
 
 def _among(lock: Lock, pins: Sequence[Pin], arguments: list[str]) -> Iterator[Withdrawn]:
-    with temporary_folder("resolving") as folder:
-        source, output = folder / "requirements.in", folder / "requirements.txt"
-        source.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in pins), encoding="utf-8")
-        done = version_locks.run_uv([source], output, arguments)
-        known = output.read_text(encoding="utf-8") if output.is_file() else ""
-    if done.returncode and "No solution found" not in done.stderr:
+    done = version_locks.compiled(arguments, lines=version_locks.exactly(pins))
+    if done.failed and "No solution found" not in done.said:
         raise LevelfieldError(
-            f"What was withdrawn of {lock.label} is not known: {registries.without_addresses(done.stderr.strip())}",
+            f"What was withdrawn of {lock.label} is not known: {done.problem}",
             fix="Check that your package index answers.",
         )
-    if done.returncode and len(pins) > 1:  # the message names one that is gone, and there may be more
+    if done.failed and len(pins) > 1:  # the message names one that is gone, and there may be more
         yield from _among(lock, pins[: len(pins) // 2], arguments)
         yield from _among(lock, pins[len(pins) // 2 :], arguments)
         return
-    yanked = {match["name"]: match["reason"] or "no reason is given" for match in _YANKED.finditer(done.stderr)}
+    yanked = {match["name"]: match["reason"] or "no reason is given" for match in _YANKED.finditer(done.said)}
     for pin in pins:
-        if pin.sha256 not in known:
+        if pin.sha256 not in done.text:
             yield Withdrawn(pin.name, pin.version, GONE)
         elif pin.name in yanked:
             yield Withdrawn(pin.name, pin.version, f"It is yanked: {yanked[pin.name]}")
@@ -187,15 +181,11 @@ def _below_images(source: Path) -> str:
 
 def _resolved(lock: Lock, source: Path, lines: list[str]) -> dict[str, str]:
     """Return the newest versions that can be installed together."""
-    with temporary_folder("resolving") as folder:
-        loose, output = folder / "requirements.in", folder / "requirements.txt"
-        loose.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        arguments = locks.resolver_arguments(lock.variant, source, registries.settings(), lock.python)
-        arguments += ["--no-header", "--no-annotate", "--upgrade"]
-        if problem := version_locks.compile_requirements([loose], output, arguments):
-            raise LevelfieldError(
-                f"The newest versions for {lock.label} are not known: {problem}",
-                fix="Check that your package index answers.",
-            )
-        text = output.read_text(encoding="utf-8")
-    return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", text, flags=re.MULTILINE))
+    arguments = locks.resolver_arguments(lock.variant, source, registries.settings(), lock.python)
+    found = version_locks.compiled(["--quiet", "--upgrade", *arguments], lines=lines)
+    if found.problem:
+        raise LevelfieldError(
+            f"The newest versions for {lock.label} are not known: {found.problem}",
+            fix="Check that your package index answers.",
+        )
+    return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", found.text, flags=re.MULTILINE))

@@ -25,7 +25,7 @@ from levelfield.images import (
 from levelfield.images.catalogue import PYTHON, Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.images.wheels import Progress, silent
-from levelfield.paths import images_root, temporary_folder
+from levelfield.paths import images_root
 from levelfield.record.references import is_cuda_build, parse, split_python
 
 _FAMILY = re.compile(r"-cu(\d\d)$")
@@ -135,36 +135,35 @@ def lock_image(
     fetched; or it would hold what no lock may (see `images.locks`): then the old one stays.
     """
     image = catalogue.image(image_name)
-    folder = image.folder
     stem = catalogue.stem(variant, version)
-    own = folder / f"{stem}.in"
+    own = image.folder / f"{stem}.in"
     source = own if own.is_file() else catalogue.source(image_name, variant)
-    found = registries.settings(places)
     of_cuda = variant != "cpu" or is_cuda_build(variant, version)
     python = catalogue.python_for(image_name, variant, version)
     base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
-    with temporary_folder("resolving") as folder:
-        output = folder / "pylock.toml"
-        serving = _serving(variant, source, version) if places == registries.NOWHERE_ELSE else []
-        arguments = _arguments(found, python, serving, split_python(version)[0] or "")
-        if version is not None and source != own:
-            pinned = version_locks.resolve(image_name, variant, version, arguments)
-            source = folder / f"{stem}.in"
-            source.write_text(pinned, encoding="utf-8")
-        try:
-            _compile(
-                [source, *_of_workers(image, variant, folder)],
-                output,
-                ["--generate-hashes", "--format", "pylock.toml", *arguments],
-            )
-        except LevelfieldError as error:
-            if not serving:
-                raise
-            raise LevelfieldError(
-                error.message,
-                fix=f"Its wheels are on the index {serving[0].name!r} of indexes.toml: lock it where that one answers.",
-            ) from error
-        packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
+    serving = _serving(variant, source, version) if places == registries.NOWHERE_ELSE else []
+    arguments = _arguments(registries.settings(places), python, serving, split_python(version)[0] or "")
+    # What workers need beside a plug-in's requirements; built-in ones name it.
+    lines = list(catalogue.of_workers(image_name, variant)) if image.plugin is not None else []
+    sources = [source]
+    if version is not None and source != own:
+        lines += version_locks.resolve(image_name, variant, version, arguments).splitlines()
+        sources = []
+    try:
+        text = _compile(
+            [*sources],
+            ["--generate-hashes", "--format", "pylock.toml", *arguments],
+            f"{source.name} of {image_name}",
+            lines,
+        )
+    except LevelfieldError as error:
+        if not serving:
+            raise
+        raise LevelfieldError(
+            error.message,
+            fix=f"Its wheels are on the index {serving[0].name!r} of indexes.toml: lock it where that one answers.",
+        ) from error
+    packages = tomllib.loads(text)["packages"]
     unsized = tuple(_pin(package, python) for package in packages)
     image.locks.mkdir(parents=True, exist_ok=True)
     path = image.locks / f"{stem}.lock"
@@ -190,15 +189,6 @@ def lock_image(
     return catalogue.read(path)
 
 
-def _of_workers(image: catalogue.Image, variant: str, folder: Path) -> list[Path]:
-    """Return a file in `folder` of what workers need beside a plug-in's requirements; built-in ones name it."""
-    if image.plugin is None:
-        return []
-    file = folder / "worker.in"
-    file.write_text("\n".join(catalogue.of_workers(image.name, variant)) + "\n", encoding="utf-8")
-    return [file]
-
-
 def resolver_arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
     """Return uv's arguments: which Python on which machine, and where to look."""
     return _arguments(found, python, _serving(variant, source))
@@ -217,16 +207,18 @@ def _arguments(
 def lock_tool() -> None:
     """Resolve the tool's own environments: what it needs to run, to be developed, to build its docs, and nox alone."""
     folder = images_root() / "tool"
-    project = images_root().parent / "pyproject.toml"
-    shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
+    shared = ["--generate-hashes", "--universal", "--python-version", PYTHON]
     shared += registries.uv_arguments(registries.settings(), only_default=True)
-    own = [project, folder / "build.in"]
-    _compile([*own, folder / "dev.in", folder / "nox.in"], folder / "dev.lock", shared)
-    # The same versions in all of them.
-    shared += ["--constraint", str(folder / "dev.lock")]
-    _compile(own, folder / "runtime.lock", shared)
-    _compile([*own, folder / "docs.in"], folder / "docs.lock", shared)
-    _compile([folder / "nox.in"], folder / "nox.lock", shared)
+    own = [images_root().parent / "pyproject.toml", folder / "build.in"]
+    first = folder / "dev.lock"
+    for lock, sources in {
+        first: [*own, folder / "dev.in", folder / "nox.in"],
+        folder / "runtime.lock": own,
+        folder / "docs.lock": [*own, folder / "docs.in"],
+        folder / "nox.lock": [folder / "nox.in"],
+    }.items():  # the same versions in all of them
+        constraint = [] if lock == first else ["--constraint", str(first)]
+        lock.write_text(_compile(sources, [*shared, *constraint], f"The tool's {lock.name}"), encoding="utf-8")
 
 
 def _serving(variant: str, source: Path, version: str | None = None) -> list[registries.Index]:
@@ -246,13 +238,15 @@ def _local(found: registries.Settings, index: registries.Index, version: str) ->
     )
 
 
-def _compile(sources: list[Path], output: Path, arguments: list[str]) -> None:
-    problem = version_locks.compile_requirements(sources, output, [*arguments, "--upgrade"])
-    if problem:
+def _compile(sources: list[Path], arguments: list[str], what: str, lines: Iterable[str] = ()) -> str:
+    output = "pylock.toml" if "pylock.toml" in arguments else "requirements.txt"
+    found = version_locks.compiled(["--quiet", "--upgrade", *arguments], sources, lines=lines, output=output)
+    if found.problem:
         raise LevelfieldError(
-            f"{sources[-1].name} of {sources[-1].parent.name} cannot be resolved: {problem}",
+            f"{what} cannot be resolved: {found.problem}",
             fix="Loosen the requirement, or check that your package index has it.",
         )
+    return found.text
 
 
 def _pin(package: dict[str, Any], python: str) -> Pin:

@@ -17,7 +17,7 @@ from docker.errors import APIError, DockerException
 from docker.models.images import Image
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, clause
+from levelfield.errors import LevelfieldError, clause, explained
 from levelfield.images import base, engine
 from levelfield.images.build import Recipe, recipe
 from levelfield.images.catalogue import Lock, split_stem, stem
@@ -71,12 +71,8 @@ def write(images: tuple[Published, ...], file: Path) -> None:
     Raises LevelfieldError: it cannot be written.
     """
     content = msgspec.json.format(msgspec.json.encode(ImagesFile(format=FORMAT, images=images)), indent=1) + b"\n"
-    try:
+    with explained(f"{file} cannot be written", "Name another file with --output."):
         file.write_bytes(content)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{file} cannot be written: {error.strerror or error}.", fix="Name another file with --output."
-        ) from error
 
 
 def read(file: Path) -> ImagesFile:
@@ -84,13 +80,8 @@ def read(file: Path) -> ImagesFile:
 
     Raises LevelfieldError: with one sentence: it cannot be read, is too large, or is no such file.
     """
-    try:
+    with explained(f"{file} cannot be read", f"Name the {NAME} that `levelfield images push` wrote."):
         content = untrusted.read_plain(file, MOST_BYTES)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{file} cannot be read: {error.strerror or error}.",
-            fix=f"Name the {NAME} that `levelfield images push` wrote.",
-        ) from error
     return decode(content, str(file))
 
 
@@ -99,13 +90,14 @@ def decode(content: bytes, name: str) -> ImagesFile:
 
     Raises LevelfieldError: it is no such file.
     """
-    try:
+    with explained(
+        f"{name} names no images as `levelfield images push` writes them",
+        f"Ask for its {NAME} again, or build the images here.",
+        msgspec.MsgspecError,
+        UnicodeDecodeError,
+        RecursionError,
+    ):
         return msgspec.json.decode(content, type=ImagesFile)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise LevelfieldError(
-            f"{name} names no images as `levelfield images push` writes them: {clause(error)}.",
-            fix=f"Ask for its {NAME} again, or build the images here.",
-        ) from error
 
 
 _SHOWN = 6

@@ -22,7 +22,7 @@ from typing import IO, BinaryIO, cast
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.images import layer
 from levelfield.images.layer import Layer
 from levelfield.paths import cache_folder
@@ -186,7 +186,7 @@ def _merge_folders(tree: Tree) -> None:
 
 def _package(package: Path, spool: Spool) -> _Unpacked:
     found = _Unpacked({}, [], {})
-    try:
+    with explained(f"{package.name} cannot be unpacked", _FIX, ValueError, tarfile.TarError, lzma.LZMAError, EOFError):
         for name, stream in _archives(package.read_bytes()):
             # A stream, since going back in what is compressed means to begin again.
             with stream, tarfile.open(fileobj=stream, mode="r|", encoding="utf-8") as archive:
@@ -198,8 +198,6 @@ def _package(package: Path, spool: Spool) -> _Unpacked:
                         found.paths.append(path)
                         if not _LEFT_OUT.match(path):
                             _keep(archive, header, path, spool, found.files)
-    except (ValueError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
-        raise LevelfieldError(f"{package.name} cannot be unpacked: {error}.", fix=_FIX) from error
     return found
 
 

@@ -5,13 +5,13 @@ lock and the rest from another, to find which one makes a difference.
 """
 
 import hashlib
-import subprocess
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, programs, registries, wheels
-from levelfield.images.catalogue import Lock
+from levelfield.images.catalogue import Lock, Pin
 from levelfield.paths import temporary_folder
 from levelfield.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
 
@@ -35,15 +35,15 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     """
     required, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
     of_framework, python = split_python(version)
+    held = catalogue.lock(image_name, variant).pins
     if of_framework is None:  # another Python alone: the same requirements
-        source = catalogue.source(image_name, variant)
-        pinned, problem = _resolved(source, catalogue.lock(image_name, variant).pins, arguments)
-        if problem:
+        found = compiled(["--quiet", *arguments], [catalogue.source(image_name, variant)], held=held)
+        if found.problem:
             raise LevelfieldError(
-                f"{image_name} cannot be resolved for Python {python}: {problem}",
+                f"{image_name} cannot be resolved for Python {python}: {found.problem}",
                 fix=f"Name a version that has wheels for it: {image_name}@VERSION+python={python}.",
             )
-        return pinned
+        return found.text
     if required is None or name is None:
         raise LevelfieldError(
             f"The image {image_name} has no versions: it is not made for one framework alone.",
@@ -56,43 +56,66 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     shared = [line.partition("==")[0].strip() for line in catalogue.of_workers(image_name, variant)]
     roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
     roots += _with_cuda(image_name, variant)
-    held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
-    with temporary_folder("resolving") as folder:
-        source = folder / "requirements.in"
-        source.write_text("\n".join(roots) + "\n", encoding="utf-8")
-        pinned, problem = _resolved(source, held, arguments)
-    if problem:
-        raise _failure(image_name, name, version, problem, variant, local)
-    return pinned
+    found = compiled(["--quiet", *arguments], lines=roots, held=[pin for pin in held if pin.name != name])
+    if found.problem:
+        raise _failure(image_name, name, version, found.problem, variant, local)
+    return found.text
 
 
-def _resolved(source: Path, held: Iterable[catalogue.Pin], arguments: list[str]) -> tuple[str, str]:
-    """Return what a file of requirements comes to beside what is held, every one pinned, and uv's complaint."""
-    with temporary_folder("resolving") as folder:
-        output = folder / "requirements.txt"
-        # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
-        output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
-        problem = compile_requirements([source], output, ["--no-header", "--no-annotate", *arguments])
-        return output.read_text(encoding="utf-8"), problem
+class Compiled(NamedTuple):
+    """What `uv pip compile` came to."""
+
+    text: str
+    said: str
+    """On stderr: why it failed, and what it warns of."""
+    failed: bool
+
+    @property
+    def problem(self) -> str:
+        """Why it failed, without addresses; empty: it did not."""
+        return (registries.without_addresses(self.said.strip()) or "it said nothing") if self.failed else ""
 
 
-def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[str]) -> str:
-    """Run `uv pip compile` with the user's own index settings.
+def compiled(
+    arguments: Iterable[str],
+    sources: Sequence[Path] = (),
+    *,
+    lines: Iterable[str] = (),
+    held: Iterable[Pin] = (),
+    output: str = "requirements.txt",
+) -> Compiled:
+    """Resolve files of requirements and further lines of them, with the user's own index settings.
 
-    Returns empty on success; otherwise the program's complaint, without addresses.
+    What is held is preferred: exactly as much moves as must.
     """
-    result = run_uv(sources, output, ["--quiet", *arguments])
-    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+    with temporary_folder("resolving") as folder:
+        if further := "".join(f"{line}\n" for line in lines):
+            (folder / "requirements.in").write_text(further, encoding="utf-8")
+            sources = (*sources, folder / "requirements.in")
+        target = folder / output
+        if kept := exactly(held):
+            target.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        command = [
+            *registries.uv_command(),
+            "pip",
+            "compile",
+            "--no-config",
+            "--no-header",
+            "--no-annotate",
+            *arguments,
+        ]
+        done = programs.run(
+            [*command, "--output-file", str(target), *map(str, sources)],
+            environment=registries.settings().environment,
+            folder=sources[0].parent,
+        )
+        text = target.read_text(encoding="utf-8") if target.is_file() else ""
+    return Compiled(text, done.stderr, bool(done.returncode))
 
 
-def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
-    command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
-    return programs.run(
-        [*command, "--output-file", str(output), *map(str, sources)],
-        environment=registries.settings().environment,
-        folder=sources[0].parent,
-    )
+def exactly(pins: Iterable[Pin]) -> list[str]:
+    """Return requirements of exactly what is locked."""
+    return [f"{pin.name}=={pin.version}" for pin in pins]
 
 
 def _with_cuda(image_name: str, variant: str) -> list[str]:
@@ -125,10 +148,6 @@ def _failure(image_name: str, name: str, version: str, problem: str, variant: st
 def changed(first: Lock, second: Lock) -> tuple[str, ...]:
     """Return the names of the distributions that differ between two locks (version or file), or are missing."""
     old, new = ({pin.name: (pin.version, pin.sha256) for pin in lock.pins} for lock in (first, second))
-    return _differing(old, new)
-
-
-def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
 
 
@@ -183,17 +202,12 @@ def conflict(lock: Lock) -> str:
     Raises LevelfieldError: a wheel is wrong or cannot be fetched.
     """
     wheels.fetch(lock)
-    pinned = {pin.name: pin.version for pin in lock.pins}
-    with temporary_folder("resolving") as folder:
-        source, output = folder / "requirements.in", folder / "requirements.txt"
-        source.write_text("".join(f"{each}=={version}\n" for each, version in pinned.items()), encoding="utf-8")
-        arguments = ["--no-header", "--no-annotate", *target(lock.python)]
-        arguments += ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]
-        problem = compile_requirements([source], output, arguments)
-        if problem:
-            return _last(problem)
-        found = {line.partition("==")[0] for line in output.read_text(encoding="utf-8").splitlines() if "==" in line}
-    missing = sorted(found - pinned.keys())
+    offline = ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]
+    found = compiled(["--quiet", *target(lock.python), *offline], lines=exactly(lock.pins))
+    if found.problem:
+        return _last(found.problem)
+    needed = {line.partition("==")[0] for line in found.text.splitlines() if "==" in line}
+    missing = sorted(needed - lock.versions.keys())
     return f"{', '.join(missing)} would be missing" if missing else ""
 
 

@@ -16,7 +16,7 @@ from levelfield.machine.engine import ENGINE_ERRORS, Address, address, check_soc
 from levelfield.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
 from levelfield.machine.gpu import nvidia
 from levelfield.machine.reading import ROOT, Facts, kibibytes, online, table
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent
 

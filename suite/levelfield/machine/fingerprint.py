@@ -68,14 +68,8 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
     ]
 
 
-def same_machine(before: Fingerprint, now: Fingerprint) -> bool:
-    """Return whether processor, memory and virtualisation are unchanged (`SAME_MACHINE`)."""
-    first, second = ({group: each.get(group, {}) for group in SAME_MACHINE} for each in (before, now))
-    return not changed(first, second)
-
-
 def machine_sha256(machine: Fingerprint) -> str:
-    """Return a name for a machine: a digest of the facts that `same_machine` compares."""
+    """Return a name for a machine: a digest of its processor, memory and virtualisation (`SAME_MACHINE`)."""
     facts = {group: machine.get(group, {}) for group in SAME_MACHINE}
     return hashlib.sha256(msgspec.json.encode(facts, order="sorted")).hexdigest()
 

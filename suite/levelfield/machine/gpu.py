@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from levelfield.compatibility.gate import Nvidia, from_facts
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.machine.reading import ROOT, Facts, if_known, text
 from levelfield.record.schema import Absent, Fact
 
@@ -214,13 +214,9 @@ def index_of(name: str) -> int:
         raise LevelfieldError(
             f"{name[:80]!r} names no GPU.", fix="Give its index or its whole UUID; `nvidia-smi -L` lists both."
         )
-    with _required_session() as nvml:
-        try:
-            return int(nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(name)))
-        except nvml.NVMLError as error:
-            raise LevelfieldError(
-                f"No GPU here has the UUID {name} ({error}).", fix="See which there are: nvidia-smi -L."
-            ) from error
+    missing = f"No GPU here has the UUID {name}"
+    with _required_session() as nvml, explained(missing, "See which there are: nvidia-smi -L.", nvml.NVMLError):
+        return int(nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(name)))
 
 
 def uuid_of(index: int) -> str:
@@ -228,13 +224,13 @@ def uuid_of(index: int) -> str:
 
     Raises LevelfieldError: there is no such GPU, or it does not say.
     """
-    with _required_session() as nvml:
-        try:
-            answer = nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByIndex(index))
-        except nvml.NVMLError as error:
-            raise LevelfieldError(
-                f"The GPU {index} does not answer: {error}.", fix="See `levelfield doctor`, and choose one with --gpu."
-            ) from error
+    with (
+        _required_session() as nvml,
+        explained(
+            f"The GPU {index} does not answer", "See `levelfield doctor`, and choose one with --gpu.", nvml.NVMLError
+        ),
+    ):
+        answer = nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByIndex(index))
     return answer.decode() if isinstance(answer, bytes) else str(answer)
 
 

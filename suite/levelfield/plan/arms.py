@@ -13,7 +13,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, environments
 from levelfield.names import unknown
 from levelfield.plan.types import Selection
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.references import DEFAULT_VARIANT, PYTHON_SETTING
 from levelfield.record.references import parse as parse_reference
 from levelfield.record.schema import Arm, Warning_

@@ -15,6 +15,7 @@ from levelfield.images import catalogue
 from levelfield.machine import control_groups, topology
 from levelfield.machine.gpu import index_of, nvidia
 from levelfield.machine.topology import Topology
+from levelfield.names import made_of
 from levelfield.plan import arms as arm_names
 from levelfield.plan import batches, cpu_pinning, decoding, names, processes
 from levelfield.plan.arms import fitting_pythons, only_installed
@@ -25,7 +26,7 @@ from levelfield.plan.profiles import PROFILES
 from levelfield.plan.types import Plan, Selection, why_absent
 from levelfield.prepare.own_model import store, support
 from levelfield.prepare.own_weights import store as own_weights
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.references import is_cuda_build
 from levelfield.record.schema import Arm, Run, Warning_
 from levelfield.scenarios import Scenario
@@ -120,21 +121,14 @@ def several(
 def of_record(run: Run) -> Plan:
     """Return the plan that a record began with; LevelfieldError: its profile, or a file of the user's, is not here."""
     settings = run.settings
-    return Plan(
+    return made_of(
+        Plan,
+        settings,
         profile=PROFILES[known("profile", [settings.profile], PROFILES)[0]],
         blocks=tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks),
-        models=settings.models,
-        backends=settings.backends,
         scenarios=tuple(dict.fromkeys(block.case.scenario for block in run.blocks)),
-        precisions=settings.precisions,
-        batches=settings.batches,
         threads=settings.thread_counts or (settings.threads,),
         processes=settings.process_counts or (1,),
-        cpus=settings.cpus,
-        cpus_requested=settings.cpus_requested,
-        gpu=settings.gpu,
-        training_batches=settings.training_batches,
-        decoding_batches=settings.decoding_batches,
         own=store.find_recorded(settings.own) if settings.own is not None else None,
         own_weights=tuple(map(own_weights.find_recorded, settings.own_weights)),
     )

@@ -8,7 +8,7 @@ from levelfield.backends import registry
 from levelfield.compatibility.gate import Choice, Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.images import build, catalogue
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.references import DEFAULT_VARIANT, parse, suffix
 from levelfield.record.schema import Arm, Warning_
 

@@ -8,7 +8,7 @@ from levelfield.plan import cpu_pinning
 from levelfield.plan.cpu_pinning import Pool
 from levelfield.plan.names import rising
 from levelfield.plan.types import Selection
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Warning_
 from levelfield.scenarios import get
 from levelfield.zoo import models

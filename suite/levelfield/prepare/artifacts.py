@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from levelfield.backends import registry
 from levelfield.backends.info import ONNX, FileFormat
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.images import worker_code
 from levelfield.images.wheels import Progress
 from levelfield.launchers.protocol import Launcher, LaunchSpec, running
@@ -426,9 +426,5 @@ def _last_line(output: str) -> str:
 
 
 def _make_folder(path: Path) -> None:
-    try:
+    with explained(f"The folder {path} cannot be made", "Set LEVELFIELD_CACHE to a folder of yours."):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LevelfieldError(
-            f"The folder {path} cannot be made: {error.strerror}.", fix="Set LEVELFIELD_CACHE to a folder of yours."
-        ) from error

@@ -13,7 +13,7 @@ import msgspec
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.append_only import AppendOnly, Lost, read_lines
 from levelfield.record.disturbance import Disturbed, Watched
 from levelfield.record.schema import (

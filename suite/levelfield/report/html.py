@@ -16,7 +16,7 @@ import msgspec
 from markupsafe import Markup
 
 from levelfield.analysis import Analysis, processor
-from levelfield.options import rerun
+from levelfield.options.registry import rerun
 from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.page import Evidence

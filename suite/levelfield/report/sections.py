@@ -9,7 +9,7 @@ from levelfield.analysis.machine import fate
 from levelfield.analysis.scaling import Scaling, Tradeoff
 from levelfield.analysis.sizes import BySize
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Case, Failure, Run
 from levelfield.report import (
     accuracy,

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from levelfield import analysis, plan
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.launchers import disk_limit
 from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.machine.fingerprint import fingerprint
@@ -226,16 +226,11 @@ def _check_used(options: Options, chosen: plan.Plan) -> None:
 
 def _writable(reports: Path) -> None:
     """Find out before hours of measuring that nothing can be kept."""
-    try:
+    with explained(f"Reports cannot be written to {reports}", "Choose another folder with --reports."):
         reports.mkdir(parents=True, exist_ok=True)
         probe = reports / ".levelfield-can-write"
         probe.write_bytes(b"")
         probe.unlink()
-    except OSError as error:
-        raise LevelfieldError(
-            f"Reports cannot be written to {reports}: {error.strerror or error}.",
-            fix="Choose another folder with --reports.",
-        ) from error
 
 
 def find(name: str, reports: Path) -> tuple[Path, Run]:

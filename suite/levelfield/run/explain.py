@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from levelfield import plan, scenarios
+from levelfield import plan, scenarios, terminals
 from levelfield.backends.profiling.operators import Operator
 from levelfield.errors import LevelfieldError, printable
 from levelfield.launchers.protocol import Launcher
@@ -248,31 +246,23 @@ COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share"
 def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> None:
     """Print the table of one result, and how accurate it is."""
     every = rows(found.profiled, by_layer=by_layer)
-    title = _plain(f"{found.id}: {found.profiled.source}, version {found.version}")
-    console.print(f"[bold]{title}[/]", highlight=False, soft_wrap=True)
-    table = Table()
-    table.add_column("operator", overflow="fold")
-    if by_layer:
-        table.add_column("layer", overflow="fold")
-    for heading in ("calls", "self µs", "share", "cumulative"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    terminals.say(console, _plain(f"{found.id}: {found.profiled.source}, version {found.version}"), "bold")
     shown = every if not top else every[:top]
-    for row in shown:
-        names = (_plain(row.operator), _plain(row.layer)) if by_layer else (_plain(row.operator),)
-        table.add_row(*names, f"{row.calls:.6g}", _us(row.self_us), _share(row.share), _share(row.cumulative))
-    rest = every[len(shown) :]
-    if rest:
-        names = (f"[dim]{len(rest)} more (--top 0 shows all)[/]", "") if by_layer else (f"[dim]{len(rest)} more[/]",)
-        table.add_row(
-            *names,
-            f"{sum(row.calls for row in rest):.6g}",
-            _us(sum(row.self_us for row in rest)),
-            _share(sum(row.share for row in rest)),
-            _share(1.0),
+    if rest := every[len(shown) :]:
+        calls, self_us, share = (sum(getattr(row, name) for row in rest) for name in ("calls", "self_us", "share"))
+        shown = (*shown, Row(f"{len(rest)} more (--top 0 shows all)", "", calls, self_us, share, 1.0))
+    cells = (
+        (
+            _plain(row.operator),
+            *([_plain(row.layer)] if by_layer else []),
+            *(f"{row.calls:.6g}", _us(row.self_us), _share(row.share), _share(row.cumulative)),
         )
-    console.print(table)
-    console.print(sentence(account(found.profiled)), highlight=False, soft_wrap=True)
-    console.print(f"[dim]{_plain(found.profiled.note)}[/]\n", highlight=False, soft_wrap=True)
+        for row in shown
+    )
+    layer = ("layer",) if by_layer else ()
+    console.print(terminals.grid(("operator", *layer, "calls:", "self µs:", "share:", "cumulative:"), cells))
+    terminals.say(console, sentence(account(found.profiled)))
+    terminals.say(console, f"{_plain(found.profiled.note)}\n", "dim")
 
 
 def sentence(account: Account) -> str:
@@ -292,7 +282,7 @@ def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str,
 
 
 def _plain(text: str) -> str:
-    return escape(printable(text).replace("\n", " "))
+    return printable(text).replace("\n", " ")
 
 
 def _us(value: float) -> str:

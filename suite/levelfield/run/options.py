@@ -10,7 +10,7 @@ import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
-from levelfield.options import without_paths
+from levelfield.options.registry import without_paths
 from levelfield.options.values import LoadGen
 from levelfield.paths import cache_root
 from levelfield.plan import Selection

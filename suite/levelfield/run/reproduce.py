@@ -10,13 +10,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from levelfield.compare import phrases
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, worker_code
+from levelfield.names import made_of
 from levelfield.plan import Plan, Selection
 from levelfield.plan import arms as arm_names
 from levelfield.prepare.own_model import store
@@ -30,6 +29,7 @@ from levelfield.report import units
 from levelfield.run.options import Options
 from levelfield.statistics.stopping import DEFAULT_TARGET
 from levelfield.statistics.verdicts import DEFAULT_MARGIN
+from levelfield.terminals import grid
 
 _SHOWN = 6
 
@@ -71,12 +71,11 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
     own = store.find_recorded(settings.own) if settings.own is not None else None
     given = tuple(map(own_weights.find_recorded, settings.own_weights))
     return Options(
-        selection=Selection(
-            profile=settings.profile,
+        selection=made_of(
+            Selection,
+            settings,
             models=settings.models if own is None else (),
-            backends=settings.backends,
-            scenarios=settings.scenarios,
-            precisions=settings.precisions,
+            batches=(),
             batches_of=settings.batches,
             training_batches_of=settings.training_batches,
             decoding_batches_of=settings.decoding_batches,
@@ -84,8 +83,6 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
             # The numbers of another machine's CPUs mean nothing here, and earlier versions chose from all.
             cpus=() if settings.cpus_requested == () else "all",
             processes=settings.process_counts,
-            depths=settings.depths,
-            kv_caches=settings.kv_caches,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
             inject=_injected(arm for block in run.blocks for arm in block.arms),
             variant="cpu" if settings.gpu is None else "auto",
@@ -307,14 +304,13 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def foreign_table(images: Sequence[Foreign]) -> Table:
     """Show which images this checkout would build instead of the report's."""
-    table = Table(title="Not the report's images", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("image", "its lock", "lock here", "what would differ"):
-        table.add_column(name, overflow="fold")
-    for each in images:
-        table.add_row(
-            Text(phrases.clean(each.image)),
-            Text(phrases.clean(each.theirs) or "none"),
-            Text(each.ours or "none"),
-            Text(phrases.clean(", ".join(each.differences), 600)),
+    rows = (
+        (
+            phrases.clean(each.image),
+            phrases.clean(each.theirs) or "none",
+            each.ours or "none",
+            phrases.clean(", ".join(each.differences), 600),
         )
-    return table
+        for each in images
+    )
+    return grid(("image", "its lock", "lock here", "what would differ"), rows, title="Not the report's images")

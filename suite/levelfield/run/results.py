@@ -12,8 +12,8 @@ from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison
 from levelfield.record import files, page
-from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
+from levelfield.record.warnings import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.report import html, terminal
 from levelfield.schedule.pacing import remaining_passes
 from levelfield.share import attestation

@@ -7,14 +7,16 @@ from pathlib import Path
 import msgspec
 
 from levelfield.analysis import summaries
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.images import base
 from levelfield.machine.fingerprint import changed, fingerprint
+from levelfield.names import made_of
 from levelfield.paths import tool_sha256
 from levelfield.plan import Plan
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_weights import store as own_weights
-from levelfield.record import files, notices
+from levelfield.record import files
+from levelfield.record import warnings as notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, Started
@@ -38,41 +40,24 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
         tool_version=__version__,
         tool_sha256=tool_sha256(),
         command=options.command,
-        settings=Settings(
+        settings=made_of(
+            Settings,
+            plan,
+            options,
             profile=plan.profile.name,
-            models=plan.models,
-            backends=plan.backends,
-            scenarios=plan.scenarios,
-            precisions=plan.precisions,
-            batches=plan.batches,
             threads=max(plan.threads),
             thread_counts=plan.threads if len(plan.threads) > 1 else (),
-            training_batches=plan.training_batches,
-            decoding_batches=plan.decoding_batches,
             process_counts=plan.processes if max(plan.processes) > 1 else (),
             depths=tuple(dict.fromkeys(block.case.depth for block in plan.blocks if block.case.depth)),
             kv_caches=tuple(dict.fromkeys(block.case.kv_cache for block in plan.blocks if block.case.depth)),
-            cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,
-            budget_seconds=options.budget_seconds,
-            precision_target=options.precision_target,
-            ends_on_verdict=options.ends_on_verdict,
             clock_seconds=clock_seconds(plan, options),
-            margin=options.margin,
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=resources.launcher.kind,
-            launcher_reason=options.launcher_reason,
-            gpu=plan.gpu,
             worker_memory_bytes=resources.memory_bytes,
-            own=plan.own,
-            own_weights=plan.own_weights,
             target=resources.target,
-            cpus_requested=plan.cpus_requested,
             memory_nodes=_memory_nodes(plan, resources),
-            loadgen_test_s=options.loadgen_test_s,
-            latency_target_ms=options.latency_target_ms,
-            price=options.price,
         ),
         machine=machine,
         images=tuple(resources.images.values()),
@@ -100,12 +85,8 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
     )
     _readable(run)
     folder = options.reports / run.id
-    try:
+    with explained(f"The folder {folder} cannot be made", "Choose another one with --reports."):
         folder.mkdir(parents=True)
-    except OSError as error:
-        raise LevelfieldError(
-            f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
-        ) from error
     with Journal(folder / JOURNAL) as journal:
         journal.write(Started(run))
     return folder
@@ -125,12 +106,10 @@ def clock_seconds(plan: Plan, options: Options) -> float | None:
 
 def _readable(run: Run) -> None:
     """Refuse a run that could not be read again, before anything is measured."""
-    try:
+    with explained(
+        "No record could be kept of a run with these options", "Give other values.", LevelfieldError, UnicodeEncodeError
+    ):
         files.check(files.decode(msgspec.json.encode(run), "The record"), "The record")
-    except (LevelfieldError, UnicodeEncodeError) as error:
-        raise LevelfieldError(
-            f"No record could be kept of a run with these options ({error}).", fix="Give other values."
-        ) from error
 
 
 def _of_own(resources: RunResources) -> list[Artifact]:

@@ -9,9 +9,8 @@ import msgspec
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from levelfield import scenarios
+from levelfield import scenarios, terminals
 from levelfield.compare.ab import arms
 from levelfield.compare.types import Row, Verdict
 from levelfield.errors import printable
@@ -173,17 +172,12 @@ def _file(found: AbResult) -> Path:
 def show(differences: list[Difference], found: AbResult, console: Console) -> None:
     """Print which operators differ."""
     for each in differences:
-        console.print(f"[bold]{escape(printable(each.case))}: operators of {escape(printable(each.new))}[/]")
-        table = Table()
-        table.add_column("operator", overflow="fold")
-        for heading in ("old µs", "new µs", "difference µs", ""):
-            table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-        for change in (each.call, *each.operators[:MOST_ROWS]):
-            table.add_row(escape(printable(change.name)), *_cells(change))
-        console.print(table)
-        console.print(escape(sentence(each)), highlight=False, soft_wrap=True)
+        terminals.say(console, f"{each.case}: operators of {each.new}", "bold")
+        rows = ((change.name, *_cells(change)) for change in (each.call, *each.operators[:MOST_ROWS]))
+        console.print(terminals.grid(("operator", "old µs:", "new µs:", "difference µs:", ""), rows))
+        terminals.say(console, sentence(each))
     if differences:
-        console.print(f"Operators: {escape(str(_file(found)))}", highlight=False, soft_wrap=True)
+        terminals.say(console, f"Operators: {_file(found)}")
 
 
 def _cells(change: Change) -> tuple[str, str, str, str]:

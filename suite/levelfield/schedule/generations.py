@@ -13,7 +13,7 @@ from levelfield.machine.cpu import last_cache_bytes
 from levelfield.machine.device_use import Device
 from levelfield.machine.signals import Signals
 from levelfield.plan.profiles import PROFILES
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.journal import (
     GenerationBegun,

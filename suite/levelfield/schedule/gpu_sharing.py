@@ -21,7 +21,7 @@ import msgspec
 from levelfield.backends import registry
 from levelfield.compatibility.gate import from_facts
 from levelfield.machine.device_use import Device
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Arm, Case, OwnFile, Run, Warning_
 from levelfield.zoo import models
 

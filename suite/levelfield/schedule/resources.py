@@ -16,6 +16,7 @@ from levelfield.launchers.credible import Amounts
 from levelfield.launchers.protocol import Launcher, WorkerPaths
 from levelfield.machine.fingerprint import machine_sha256
 from levelfield.machine.topology import Topology
+from levelfield.names import made_of
 from levelfield.paths import lasting_temporary_folder, remove_temporary
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
@@ -215,23 +216,16 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
     )
     if case.converges:
         weights = None  # a seed's, made in the worker
-    return Task(
-        backend=arm.backend,
-        model=case.model,
-        batch=case.batch,
-        threads=case.threads,
+    return made_of(
+        Task,
+        case,
+        arm,
         scenario=_loaded_as(case),
-        precision=case.precision,
-        device=case.device,
         weights_path=weights,
         file_path=f"{worker_paths.artifacts}/{file.path}" if file else None,
         file_sha256=file.sha256 if file else None,
         cache_path=worker_paths.cache,
         dataset_path=f"{worker_paths.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
-        settings=arm.settings,
-        processes=case.processes,
-        depth=case.depth,
-        growing_cache=case.growing_cache,
         own=_described(own, worker_paths.artifacts, reads) if own is not None else None,
     )
 

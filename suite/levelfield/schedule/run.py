@@ -10,7 +10,7 @@ from levelfield.analysis import launch_levels
 from levelfield.machine.fingerprint import changed, fingerprint
 from levelfield.plan.profiles import PROFILES
 from levelfield.record import journal as journals
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Finished, Journal, Resumed, TimeSpent, Warned
 from levelfield.record.schema import Absent, Block, Fingerprint, Run, Warning_

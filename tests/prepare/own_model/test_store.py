@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from levelfield import plan
-from levelfield.options import rerun
+from levelfield.options.registry import rerun
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import onnx_format, store
 from levelfield.run import reproduce

@@ -1,9 +1,9 @@
 """A comparison for a pull request: Markdown as GitHub and GitLab read it, in which a record's text is only text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from levelfield.compare import phrases
-from levelfield.compare.types import Comparison, Row, Setting
+from levelfield.compare.types import Comparison, Row
 from levelfield.report.markdown import table
 from levelfield.report.units import plural
 from levelfield.terminals import markdown_code as code
@@ -20,49 +20,47 @@ def write(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    yield f"**{text(phrases.first_line(comparison))}**"
-    yield ""
-    yield f"Old: {code(comparison.old.label)} · new: {code(comparison.new.label)}"
-    yield ""
-    yield from (f"- {text(note)}" for note in comparison.notes)
-    yield ""
-    yield from _settings(comparison.settings)
+    yield from (f"**{text(phrases.first_line(comparison))}**", "")
+    yield from (f"Old: {code(comparison.old.label)} · new: {code(comparison.new.label)}", "")
+    yield from (*(f"- {text(note)}" for note in comparison.notes), "")
+    if comparison.settings:
+        found = map(phrases.setting_cells, comparison.settings)
+        rows = [(text(where), text(name), code(old), code(new), text(note)) for where, name, old, new, note in found]
+        yield from ("What else changed:", "", *table((*phrases.FACTS, ""), rows[:MOST_ROWS]), "")
     shared = phrases.shared(comparison.rows)
     if shared:
-        yield text(f"All cases: {shared}.")
-        yield ""
-    yield from _worse_first(comparison.rows, "case", comparison.replicate, brief=bool(shared))
-    yield from _answers(comparison)
-    yield from _changes(comparison)
+        yield from (text(f"All cases: {shared}."), "")
+    other = [row for row in comparison.rows if row.outcome != "fine"]
+    fine = [row for row in comparison.rows if row.outcome == "fine"]
+    yield from _cases(other, comparison.replicate, brief=bool(shared))
+    if fine:
+        count = plural(len(fine), "case")
+        lines = _cases(fine, comparison.replicate, brief=bool(shared))
+        yield from _folded(f"{count} not worse" if other else f"All {count}", lines)
+    if moved := comparison.moved:
+        answers = [
+            (_SIGNS[each.outcome], *map(text, (phrases.answer_of(each), each.movement, phrases.drifted(each))))
+            for each in moved[:MOST_ROWS]
+        ]
+        title = f"{len(moved)} of {len(comparison.drifts)} answers are not identical"
+        yield from _folded(title, (*table(("", "arm and model", "movement", ""), answers), ""))
+    if missing := phrases.unrecorded(comparison.changes):
+        yield from (text(missing), "")
+    if comparison.changed:
+        facts = [phrases.change_cells(title, change) for title, change in comparison.changed]
+        changed = [(text(where), text(what), code(old), code(new)) for where, what, old, new in facts]
+        yield from _folded(f"What changed: {len(facts)} facts", _table(phrases.FACTS, changed))
     yield text(comparison.method)
 
 
-def _settings(settings: Sequence[Setting]) -> Iterator[str]:
-    if not settings:
-        return
-    yield "What else changed:"
-    yield ""
-    yield from table(
-        ("where", "what", "old", "new", ""),
-        (
-            (text(where), text(name), code(old), code(new), text(note))
-            for where, name, old, new, note in map(phrases.setting_cells, settings[:MOST_ROWS])
-        ),
-    )
-    yield ""
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from (f"<details><summary>{title}</summary>", "", *lines, "</details>", "")
 
 
-def _worse_first(rows: Sequence[Row], what: str, replicate: str, *, brief: bool = False) -> Iterator[str]:
-    """Yield a table of what is not fine, and one of the rest, which is folded away."""
-    other = [row for row in rows if row.outcome != "fine"]
-    fine = [row for row in rows if row.outcome == "fine"]
-    yield from _cases(other, replicate, brief=brief)
-    if fine:
-        count = plural(len(fine), what)
-        yield from _folded(f"{count} not worse" if other else f"All {count}")
-        yield from _cases(fine, replicate, brief=brief)
-        yield "</details>"
-        yield ""
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, what: str = "more") -> Iterator[str]:
+    yield from (*table(headings, rows[:MOST_ROWS]), "")
+    if len(rows) > MOST_ROWS:
+        yield from (f"{len(rows) - MOST_ROWS} {what} are left out here; `--format html` shows them.", "")
 
 
 def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]:
@@ -75,59 +73,4 @@ def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]
         plain = (*rest, *([phrases.drift(row)] if drifts else []), verdict, note)
         return _SIGNS[row.outcome], code(who), *map(text, plain)
 
-    columns = (
-        "",
-        *phrases.HEADINGS[:2],
-        "old:",
-        "new:",
-        f"{phrases.HEADINGS[2]}:",
-        *(["after/before:"] if drifts else []),
-        "verdict",
-        "",
-    )
-    yield from table(columns, map(cells, rows[:MOST_ROWS]))
-    yield ""
-    if len(rows) > MOST_ROWS:
-        yield f"{len(rows) - MOST_ROWS} more rows are left out here; `--format html` shows them."
-        yield ""
-
-
-def _answers(comparison: Comparison) -> Iterator[str]:
-    if not comparison.moved:
-        return
-    yield from _folded(f"{len(comparison.moved)} of {len(comparison.drifts)} answers are not identical")
-    cells = [
-        (drift.outcome, phrases.answer_of(drift), drift.movement.value, phrases.drifted(drift))
-        for drift in comparison.moved[:MOST_ROWS]
-    ]
-    yield from table(
-        ("", "arm and model", "movement", ""), ((_SIGNS[outcome], *map(text, rest)) for outcome, *rest in cells)
-    )
-    yield ""
-    yield "</details>"
-    yield ""
-
-
-def _changes(comparison: Comparison) -> Iterator[str]:
-    missing = phrases.unrecorded(comparison.changes)
-    if missing:
-        yield text(missing)
-        yield ""
-    if not comparison.changed:
-        return
-    yield from _folded(f"What changed: {len(comparison.changed)} facts")
-    cells = [phrases.change_cells(title, change) for title, change in comparison.changed[:MOST_ROWS]]
-    yield from table(
-        ("where", "what", "old", "new"),
-        ((text(where), text(what), code(old), code(new)) for where, what, old, new in cells),
-    )
-    yield ""
-    if len(comparison.changed) > MOST_ROWS:
-        yield f"{len(comparison.changed) - MOST_ROWS} more are left out here; `--format html` shows them."
-        yield ""
-    yield "</details>"
-    yield ""
-
-
-def _folded(title: str) -> tuple[str, ...]:
-    return f"<details><summary>{title}</summary>", ""
+    yield from _table(("", *phrases.headings(drifts=drifts)), [cells(row) for row in rows], what="more rows")

@@ -3,13 +3,12 @@
 import io
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from levelfield.compare import phrases
-from levelfield.compare.types import Comparison, Drift, Outcome, Row, Setting
+from levelfield.compare.types import Comparison, Outcome, Row
+from levelfield.terminals import grid
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
@@ -41,26 +40,21 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
         yield Text(phrases.clean(note, 1000))
     yield Text()
     if comparison.settings:
-        yield _settings(comparison.settings)
+        styles = {"not meant": "yellow"}
+        rows = (
+            (*phrases.setting_cells(each)[:4], Text(phrases.setting_note(each), styles.get(each.meant, "dim")))
+            for each in comparison.settings[:MOST_CHANGES]
+        )
+        yield grid((*phrases.FACTS, ""), rows, title="What else changed")
     yield from _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
     if comparison.moved:
-        yield _answers(comparison.moved)
+        answers = (
+            (phrases.answer_of(each), Text(each.movement, _STYLES[each.outcome]), Text(phrases.drifted(each), "dim"))
+            for each in comparison.moved
+        )
+        yield grid(("arm and model", "movement", ""), answers, title="Answers that are not identical")
     yield from _changes(comparison)
     yield Text(phrases.clean(comparison.method, 1000), "dim")
-
-
-def _grid(title: str) -> Table:
-    return Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-
-
-def _settings(settings: Sequence[Setting]) -> Table:
-    table = _grid("What else changed")
-    for name in ("where", "what", "old", "new", ""):
-        table.add_column(name, overflow="fold")
-    for found in settings[:MOST_CHANGES]:
-        *cells, note = phrases.setting_cells(found)
-        table.add_row(*map(Text, cells), Text(note, "yellow" if found.meant == "not meant" else "dim"))
-    return table
 
 
 def _cases(title: str, rows: Sequence[Row], replicate: str, *, wide: bool) -> Iterator[RenderableType]:
@@ -69,25 +63,22 @@ def _cases(title: str, rows: Sequence[Row], replicate: str, *, wide: bool) -> It
     noted = [phrases.note(row, replicate) for row in rows]
     common = noted[0] if len(rows) > 1 and len(set(noted)) == 1 else ""
     marks = {} if wide or common else _footnotes(noted)
-    table = _grid(f"{title}{f' ({shared})' if shared else ''}{f': {common}' if common else ''}")
-    for name in phrases.HEADINGS[:2]:
-        table.add_column(name, overflow="fold")
-    for name in ("old", "new") if wide else ():
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(phrases.HEADINGS[2], justify="right", no_wrap=True)
     drifts = wide and any(row.drift is not None for row in rows)
-    if drifts:
-        table.add_column("after/before", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    if not common:
-        table.add_column("", overflow="fold", no_wrap=not wide)
-    for row in rows:
+
+    def cells(row: Row) -> Iterator[str | Text]:
         who, what, old, new, ratio, verdict, note = phrases.row_cells(row, replicate, brief=bool(shared))
-        sides = (old, new) if wide else ()
-        figures = (*sides, ratio, *([phrases.drift(row)] if drifts else []))
-        beside = () if common else (Text(note if wide else marks.get(note, ""), "dim"),)
-        table.add_row(Text(who), Text(what), *map(Text, figures), Text(verdict, _STYLES[row.outcome]), *beside)
-    yield table
+        yield from (who, what, *((old, new) if wide else ()), ratio, *([phrases.drift(row)] if drifts else []))
+        yield Text(verdict, _STYLES[row.outcome])
+        if not common:
+            yield Text(note if wide else marks.get(note, ""), "dim")
+
+    headings = phrases.headings(drifts=drifts, sides=wide)
+    yield grid(
+        headings[:-1] if common else headings,
+        [tuple(cells(row)) for row in rows],
+        title=f"{title}{f' ({shared})' if shared else ''}{f': {common}' if common else ''}",
+        whole=("verdict",) if wide else ("verdict", ""),
+    )
     for note, mark in marks.items():
         yield Text(f"{mark} {note}", "dim")
 
@@ -97,31 +88,11 @@ def _footnotes(notes: Sequence[str]) -> dict[str, str]:
     return {note: f"[{number}]" for number, note in enumerate(dict.fromkeys(filter(None, notes)), start=1)}
 
 
-def _answers(drifts: Sequence[Drift]) -> Table:
-    table = _grid("Answers that are not identical")
-    for name in ("arm and model", "movement", ""):
-        table.add_column(name, overflow="fold")
-    for drift in drifts:
-        table.add_row(
-            Text(phrases.answer_of(drift)),
-            Text(drift.movement.value, _STYLES[drift.outcome]),
-            Text(phrases.drifted(drift), "dim"),
-        )
-    return table
-
-
 def _changes(comparison: Comparison) -> Iterator[RenderableType]:
-    missing = phrases.unrecorded(comparison.changes)
-    if missing:
+    if missing := phrases.unrecorded(comparison.changes):
         yield Text(missing, "dim")
-    if not comparison.changed:
-        return
-    table = _grid("What changed")
-    for name in ("where", "what", "old", "new"):
-        table.add_column(name, overflow="fold")
-    for title, change in comparison.changed[:MOST_CHANGES]:
-        table.add_row(*map(Text, phrases.change_cells(title, change)))
-    yield table
-    if len(comparison.changed) > MOST_CHANGES:
-        rest = len(comparison.changed) - MOST_CHANGES
+    if comparison.changed:
+        cells = [phrases.change_cells(title, change) for title, change in comparison.changed[:MOST_CHANGES]]
+        yield grid(phrases.FACTS, cells, title="What changed")
+    if (rest := len(comparison.changed) - MOST_CHANGES) > 0:
         yield Text(f"{rest} more changes: --format html shows them, and what stayed the same.", "dim")

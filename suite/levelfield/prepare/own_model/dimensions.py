@@ -5,8 +5,10 @@ and `Mod` of symbols and whole numbers. What is no such arithmetic (`batch size`
 signs within it (`batch-size`).
 """
 
+import ast
 import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -29,6 +31,15 @@ _FUNCTIONS: Mapping[str, Callable[..., Fraction]] = MappingProxyType(
         "Mod": lambda one, other: one % other,
         "FloorDiv": lambda one, other: Fraction(one // other),
         "CleanDiv": lambda one, other: one / other,
+    }
+)
+_SIGNS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], int | Fraction]] = MappingProxyType(
+    {
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.FloorDiv: operator.floordiv,
     }
 )
 
@@ -54,7 +65,7 @@ def symbols(name: str) -> tuple[str, ...]:
         tokens = _tokens(name)
         calls = {each for each, after in itertools.pairwise(tokens) if after == "("}
         found = tuple(dict.fromkeys(each for each in tokens if _SYMBOL.match(each) and each not in calls))
-        _Reader(tokens, dict.fromkeys(found, MAX_SIZE)).whole()
+        _computed(tokens, dict.fromkeys(found, MAX_SIZE))
     except (_NoArithmeticError, ZeroDivisionError):
         return (name,)
     return found or (name,)
@@ -73,7 +84,7 @@ def size(name: str, sizes: Mapping[str, int]) -> int:
     if name in sizes:
         return sizes[name]
     try:
-        found = _Reader(_tokens(name), sizes).whole()
+        found = _computed(_tokens(name), sizes)
     except (_NoArithmeticError, ZeroDivisionError):
         found = Fraction(-1)
     if found.denominator != 1 or not 0 <= found <= MAX_SIZE:
@@ -96,61 +107,34 @@ def _tokens(name: str) -> list[str]:
     return found
 
 
-class _Reader:
-    """Computes arithmetic from left to right, products before sums."""
-
-    def __init__(self, tokens: list[str], sizes: Mapping[str, int]) -> None:
-        self._tokens, self._sizes = tokens[::-1], sizes
-
-    def whole(self) -> Fraction:
-        value = self._sum()
-        if self._tokens:
+def _computed(tokens: list[str], sizes: Mapping[str, int]) -> Fraction:
+    """Compute arithmetic, whose symbols may hold signs that Python's names may not."""
+    named: dict[str, Fraction] = {}
+    words = []
+    for token, after in itertools.pairwise((*tokens, "")):
+        if token in sizes and not (token in _FUNCTIONS and after == "("):
+            words.append(f"s{len(named)}")
+            named[words[-1]] = Fraction(sizes[token])
+        elif _SYMBOL.match(token) and token not in _FUNCTIONS:
             raise _NoArithmeticError
-        return value
+        else:
+            words.append(str(int(token)) if token.isdecimal() else token)
+    try:
+        return _value(ast.parse(" ".join(words), mode="eval").body, named)
+    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:  # TypeError: another number of arguments
+        raise _NoArithmeticError from error
 
-    def _next(self, *expected: str) -> str:
-        """Take the next token where it is one of these."""
-        return self._tokens.pop() if self._tokens and self._tokens[-1] in expected else ""
 
-    def _sum(self) -> Fraction:
-        value = self._product()
-        while sign := self._next("+", "-"):
-            value += self._product() if sign == "+" else -self._product()
-        return value
-
-    def _product(self) -> Fraction:
-        value = self._one()
-        while sign := self._next("*", "//", "/"):
-            other = self._one()
-            value = value * other if sign == "*" else value / other if sign == "/" else Fraction(value // other)
-        return value
-
-    def _one(self) -> Fraction:
-        if self._next("-"):
-            return -self._one()
-        if self._next("("):
-            value = self._sum()
-            self._require(")")
-            return value
-        token = self._tokens.pop() if self._tokens else ""
-        if token.isdecimal():
-            return Fraction(int(token))
-        if token in _FUNCTIONS and self._next("("):
-            return self._call(token)
-        if token in self._sizes:
-            return Fraction(self._sizes[token])
-        raise _NoArithmeticError
-
-    def _call(self, function: str) -> Fraction:
-        given = [self._sum()]
-        while self._next(","):
-            given.append(self._sum())
-        self._require(")")
-        try:
-            return _FUNCTIONS[function](*given)
-        except TypeError as error:  # another number of arguments
-            raise _NoArithmeticError from error
-
-    def _require(self, token: str) -> None:
-        if not self._next(token):
-            raise _NoArithmeticError
+def _value(node: ast.expr, named: Mapping[str, Fraction]) -> Fraction:
+    match node:
+        case ast.Constant(value=int() as number):
+            return Fraction(number)
+        case ast.Name(id=name) if name in named:
+            return named[name]
+        case ast.UnaryOp(op=ast.USub(), operand=one):
+            return -_value(one, named)
+        case ast.BinOp(left=left, op=sign, right=right):
+            return Fraction(_SIGNS[type(sign)](_value(left, named), _value(right, named)))
+        case ast.Call(func=ast.Name(id=name), args=given) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*(_value(each, named) for each in given))
+    raise _NoArithmeticError

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights.folder import shown
 from levelfield.record.files import write_atomically
@@ -37,12 +37,8 @@ def keep(text: str) -> OwnFile:
     if not path or not _NAME.fullmatch(function):
         raise LevelfieldError(f"{shown(text)} names no function of a file.", fix=f"Write {_EXAMPLE}.")
     name = shown(Path(path).name)
-    try:
+    with explained(f"{name} cannot be read", "Name a Python file that is there."):
         content = untrusted.read_plain(Path(path), MOST_BYTES)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{name} cannot be read: {error.strerror or error}.", fix="Name a Python file that is there."
-        ) from error
     described = _described(name, content, function)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -76,13 +72,11 @@ def find_recorded(known: OwnFile) -> OwnFile:
     """
     if not _SHA256.fullmatch(known.sha256) or not _NAME.fullmatch(known.function):
         raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
-    try:
+    with explained(
+        f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
+        "Give it with --model FILE.py:FUNCTION: the file itself decides, not its name.",
+    ):
         content = _file(known.sha256).read_bytes()
-    except OSError as error:
-        raise LevelfieldError(
-            f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
-            fix="Give it with --model FILE.py:FUNCTION: the file itself decides, not its name.",
-        ) from error
     if _described(known.file, content, known.function) != known:
         raise LevelfieldError(
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."

@@ -20,7 +20,8 @@ import msgspec
 
 from levelfield import untrusted
 from levelfield.backends.protobuf import MalformedError
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError, clause, explained, printable
+from levelfield.names import made_of
 from levelfield.paths import cache_folder, temporary_folder
 from levelfield.prepare.artifacts import ModelFile
 from levelfield.prepare.own_model import describe, onnx_format, python_file
@@ -204,33 +205,20 @@ def description(model: OwnFile, root: str) -> Own:
     """Return the description of a user's own file that a worker needs."""
     if model.function:
         return python_file.description(model, root)
-    return Own(
-        tuple(
-            OwnInput(
-                name=each.name,
-                dtype=each.dtype,
-                shape=each.shape,
-                batched=each.batched,
-                axis=each.axis,
-                least=each.least,
-                path=f"{root}/own/{each.sha256}.npy" if each.sha256 else None,
-            )
-            for each in model.inputs
-        )
-    )
+    paths = (f"{root}/own/{each.sha256}.npy" if each.sha256 else None for each in model.inputs)
+    return Own(tuple(made_of(OwnInput, each, path=path) for each, path in zip(model.inputs, paths, strict=True)))
 
 
 def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[str, str]) -> OwnFile:
     found = describe.describe(content, _graph(_folder(content) / MODEL, content.name), dimensions, values)
     for each in description(found, str(cache_folder("artifacts"))).inputs:
         if each.path is not None:
-            try:
+            with explained(
+                f"The values that were given for {each.name} cannot be taken",
+                "Write them with numpy.save, one array in a file.",
+                ValueError,
+            ):
                 inputs.read(Path(each.path), each)
-            except ValueError as error:
-                raise LevelfieldError(
-                    f"The values that were given for {each.name} cannot be taken: {error}",
-                    fix="Write them with numpy.save, one array in a file.",
-                ) from error
     return found
 
 
@@ -254,7 +242,7 @@ def _declared(file: BufferedReader, name: str) -> onnx_format.Graph:
         return onnx_format.read_graph(_mapped(file))
     except MalformedError as error:
         raise LevelfieldError(
-            f"{name} is not an ONNX model, or a damaged one: {str(error)[0].lower()}{str(error)[1:]}".rstrip(".") + ".",
+            f"{name} is not an ONNX model, or a damaged one: {str(error)[0].lower()}{clause(error)[1:]}.",
             fix="Export it again, or look at it with onnx.checker.check_model.",
         ) from error
 
@@ -267,12 +255,8 @@ def _mapped(file: BufferedReader) -> memoryview:
 
 
 def _opened(source: Path, inside: Path | None = None) -> BufferedReader:
-    try:
+    with explained(f"{_shown(source)} cannot be read", "Name an ONNX file that is there."):
         return untrusted.open_plain(source, inside=inside)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{_shown(source)} cannot be read: {error.strerror or error}.", fix="Name an ONNX file that is there."
-        ) from error
 
 
 def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = None) -> tuple[str, int]:

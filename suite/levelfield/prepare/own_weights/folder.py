@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError, explained, printable
 
 LENGTH_BYTES = 8
 MOST_HEADER_BYTES = 32 << 20
@@ -233,11 +233,16 @@ def _require_safetensors(path: Path) -> None:
 
 def _placed(index: bytes) -> dict[str, str]:
     """Return the file of each tensor, as an index says it; only files in the folder itself are files of it."""
-    try:
+    with explained(
+        f"{INDEX} cannot be read: it has no weight_map of names.",
+        _AGAIN,
+        msgspec.MsgspecError,
+        KeyError,
+        UnicodeDecodeError,
+        RecursionError,
+    ):
         found = msgspec.json.decode(index, type=dict[str, msgspec.Raw])
         placed = msgspec.json.decode(found["weight_map"], type=dict[str, str])
-    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:
-        raise LevelfieldError(f"{INDEX} cannot be read: it has no weight_map of names.", fix=_AGAIN) from error
     shards = set(placed.values())
     for shard in sorted(shards):
         if not shard or Path(shard).name != shard or "\\" in shard or "\0" in shard or shard.startswith("."):
@@ -256,13 +261,10 @@ def _placed(index: bytes) -> dict[str, str]:
 
 
 def _opened(path: Path, name: str) -> BufferedReader:
-    try:
+    with explained(
+        f"{name} of {shown(path.name)} cannot be read", "Put the file itself there, or fetch the folder again."
+    ):
         return untrusted.open_plain(path / name, inside=path)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{name} of {shown(path.name)} cannot be read: {error.strerror or error}.",
-            fix="Put the file itself there, or fetch the folder again.",
-        ) from error
 
 
 def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
@@ -276,13 +278,8 @@ def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
 def _open(path: Path, name: str) -> tuple[Mapped, str, os.stat_result]:
     """Map a file of tensors; return it with its SHA-256 and what the file system says of it."""
     with _opened(path, name) as file:
-        try:
+        with explained(f"{name} of {shown(path.name)} is no safetensors file, or a damaged one", _AGAIN, ValueError):
             mapped = Mapped(file)
-        except ValueError as error:
-            raise LevelfieldError(
-                f"{name} of {shown(path.name)} is no safetensors file, or a damaged one: {shown(str(error))}.",
-                fix=_AGAIN,
-            ) from error
         file.seek(0)
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return mapped, sha256, os.fstat(file.fileno())

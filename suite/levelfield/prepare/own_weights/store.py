@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, explained
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import folder as folders
 from levelfield.prepare.own_weights.families import FAMILIES, WITH_HEAD, Family
@@ -145,12 +145,13 @@ def load(model: Model, root: Path) -> weights.Arrays:
 
     Raises LevelfieldError: they are not there any more.
     """
-    try:
+    with explained(
+        f"The weights of {model.name} are not in the cache any more.",
+        "Give them again with --model FOLDER.",
+        OSError,
+        ValueError,
+    ):
         return weights.load(root / path_of(model.name), model)
-    except (OSError, ValueError) as error:
-        raise LevelfieldError(
-            f"The weights of {model.name} are not in the cache any more.", fix="Give them again with --model FOLDER."
-        ) from error
 
 
 def artifact(described: OwnWeights) -> Artifact:

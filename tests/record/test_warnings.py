@@ -3,7 +3,7 @@ import inspect
 
 import msgspec
 
-from levelfield.record import notices
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Arm, Computed, Fingerprint, Launch
 from tests.commands import ROOT
 
