@@ -20,7 +20,7 @@ BUDGET = {  # part: (most lines of code, most files)
 """Of suite, tests and words what there is; 40,500 lines in 400 files, 30,000 lines and 28,000 words are wanted."""
 DOCSTRING_LINES = 12_500
 TEMPLATE_LINES = 4_000
-DOC_WORDS = 29_200
+DOC_WORDS = 28_000
 REPORTS_MB = 30
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 

@@ -548,18 +548,3 @@ def onnx_suite() -> None:
         alike.setdefault(ends, []).append(f"{name} {sum(row[backends[0]].values())}")
     rows = sorted(alike.items(), key=lambda each: -len(each[1]))
     show(["Operators, and their cases", *backends], ([", ".join(names), *ends] for ends, names in rows))
-
-
-def onnx_suite_reasons(*outcomes: str) -> None:
-    """Print the reasons of all cases that ended so, with how many there are and the first of them."""
-    found: dict[tuple[str, str], list[str]] = {}
-    count: dict[tuple[str, str], int] = {}
-    for each in _onnx_suite()["groups"]:
-        if each["outcome"] in outcomes:
-            key = each["reason"].replace("|", "\\|"), each["cases"][0]
-            found.setdefault(key, []).append(each["backend"])
-            count[key] = len(each["cases"])
-    show(
-        ["Reason", "Cases", "The first", "Backend"],
-        ([reason, count[reason, first], first, ", ".join(names)] for (reason, first), names in found.items()),
-    )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from levelfield.paths import MARK
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
@@ -122,13 +123,17 @@ command.start()
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: signal.Signals) -> None:
     """A fresh cache keeps it busy making the weights of all models."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     command = Command(
         "bench", "--launcher", "host", "--backends", "jax", "--reports", reports,
-        folder=tmp_path, environment={"LEVELFIELD_CACHE": str(tmp_path / "cache")},
+        folder=tmp_path, environment={"LEVELFIELD_CACHE": str(tmp_path / "cache"), "TMPDIR": str(temporary)},
     )  # fmt: skip
     assert eventually(lambda: not command.running or (tmp_path / "cache" / "artifacts").exists())
     command.send(number)
     one_clear_sentence(command.wait(), "Interrupted.")
+    assert not list(temporary.iterdir())
+    assert not [each for each in (tmp_path / "cache").glob("temporary/*") if each.name != MARK]
     shutil.rmtree(tmp_path / "cache")
 
 
