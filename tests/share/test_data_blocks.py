@@ -158,6 +158,7 @@ def structs(kind: object) -> Iterator[msgspec.inspect.StructType]:
     [
         Run,
         record_page._Block,
+        record_page._Attested,
         baselines.Baseline,
         published.ImagesFile,
         gate.NoiseGate,
