@@ -18,7 +18,7 @@ from levelfield.backends import registry
 from levelfield.images import catalogue
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
-from levelfield.report import sentences, terminal, units
+from levelfield.report import answers, sentences, terminal, units
 from levelfield.run import ab
 from studies import commands, default_runs
 from studies.default_runs import Seen
@@ -161,9 +161,9 @@ def result(model: str = "ResNet-50, latency, batch 1") -> None:
 
 
 def verdict() -> None:
-    """Print the default run's sentence on ResNet-50's latency."""
-    blocks = [block for block in _analysis(DEFAULT).timed if block.case.scenario == "latency"]
-    print(f"> {sentences.verdict(_block(DEFAULT, 'latency', 'resnet50'), blocks)}")
+    """Print the default run's line on ResNet-50."""
+    (line,) = [each for each in answers.answers(_analysis(DEFAULT)) if each.model == "ResNet-50"]
+    print(f"> {line.model}: {line.text}")
 
 
 class Goal(NamedTuple):
