@@ -296,11 +296,12 @@ def explained() -> None:
 
 def attacks() -> None:
     """Print what came of the last run of the fuzzer, and of the faults."""
-    fuzz, faults = _trial("fuzz"), _trial("faults")["results"]
+    fuzz, plain, faults = _trial("fuzz"), _trial("attacks"), _trial("faults")["results"]
     kept, lost, left = (sum(each[name] for each in faults) for name in ("kept", "lost", "left"))
     print(
-        f"- Changed files: {fuzz['cases']:,} cases for {len(fuzz['readers'])} readers, of which "
-        f"{len(fuzz['failures'])} failed ([record](../reports/trials/fuzz.json)).\n"
+        f"- Changed files, guided by coverage: {fuzz['cases']:,} cases for {len(fuzz['readers'])} readers, "
+        f"{len(fuzz['failures'])} failed ([record](../reports/trials/fuzz.json)); at random {plain['cases']:,} for "
+        f"{len(plain['readers'])}, {len(plain['failures'])} failed ([record](../reports/trials/attacks.json)).\n"
         f"- Faults: {len(faults)}, with {kept} finished windows kept and {lost} lost, {left} containers left, "
         f"{sum(bool(each['differences']) for each in faults)} records that differ "
         "([record](../reports/trials/faults.md))."

@@ -7,16 +7,7 @@ import pytest
 
 from levelfield.cli.measure import bench
 from levelfield.options.registry import without_paths
-from levelfield.options.values import (
-    DURATION,
-    LOADGEN_TEST,
-    NAMES,
-    NUMBERS,
-    PAIR,
-    PERCENT,
-    PRICE_PER_HOUR,
-    LoadGen,
-)
+from levelfield.options.values import DURATION, LOADGEN_TEST, NAMES, NUMBERS, PAIR, PERCENT, PRICE_PER_HOUR, LoadGen
 from levelfield.record.schema import Price
 
 

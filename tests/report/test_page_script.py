@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -252,6 +253,20 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     counts = next(each for each in of.rows if each.arm == "torch").counts
     assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed > 0
     assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
+
+
+def test_a_case_of_another_tool_and_names_with_what_is_not_seen_have_their_windows(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    """Its id has another form, and the page shows another name of an arm than the record holds."""
+    plain = make_run(models=("bert",), backends=("jax", "torch"), scenarios=("latency",), rounds=3, max_calls=20)
+    case = msgspec.structs.replace(plain.blocks[0].case, precision="unknown")
+    run = msgspec.structs.replace(plain, blocks=(msgspec.structs.replace(plain.blocks[0], case=case),))
+    run = msgspec.json.decode(encode(run).replace(b'"jax"', '"jax\u200b"'.encode()), type=Run)
+    show(browser, write(run, tmp_path))
+    (of,) = analyse(run).timed
+    strips = open_closer_view(browser, of).find_elements(By.CSS_SELECTOR, ".strip .plot-name")
+    assert {each.text for each in strips} >= {"jax\ufffd", "torch"}
 
 
 def windows(of: TimedBlock, arm: str) -> list[tuple[int, ...]]:

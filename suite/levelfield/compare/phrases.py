@@ -7,17 +7,7 @@ import msgspec
 
 from levelfield import scenarios
 from levelfield.analysis.types import Estimate
-from levelfield.compare.types import (
-    Change,
-    ChangeGroup,
-    Comparison,
-    Drift,
-    Metric,
-    Movement,
-    Row,
-    Setting,
-    Verdict,
-)
+from levelfield.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Setting, Verdict
 from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN, Case
 from levelfield.report import names, units
