@@ -23,7 +23,7 @@ from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run
-from levelfield.report import html, names, pages, sentences
+from levelfield.report import answers, html, names, pages, sentences
 from levelfield.share import attestation, card, trends
 from levelfield.share.trends import Page
 from levelfield.version import __version__
@@ -254,7 +254,7 @@ def _entry(run: Run, found: Analysis, folder: Path) -> Entry:
         id=run.id,
         folder=folder,
         started=run.started,
-        title=sentences.overall(found),
+        title=answers.overall(found),
         parity=sentences.parity(found),
         machine=machine_key(run.machine),
         machine_title=machine_title(run.machine),
