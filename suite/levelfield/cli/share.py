@@ -291,7 +291,7 @@ def _say(count: int, target: Path, what: str = "rows") -> None:
 
 
 @click.command()
-@click.argument("sources", nargs=-1, metavar="[RUNS…]", type=click.Path(path_type=Path, exists=True))
+@click.argument("sources", nargs=-1, metavar="[RUNS…]", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), help="Folder of the site.")
 @click.option("--title", type=Typed("text", parse_title), default="Levelfield reports", help="Title of the site.")
 @click.option(
@@ -318,6 +318,9 @@ def publish(
     console = terminals.console()
     if not sources and not reports.is_dir():
         raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
+    for path in sources:
+        if not path.exists():
+            raise LevelfieldError(f"There is no {path}.", fix="Name a folder of runs, a run's folder or its page.")
     _readable(signers)
     with console.status("reading") as status:
         made = site.publish(
