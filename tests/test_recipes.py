@@ -154,7 +154,7 @@ def older(tmp_path: Path) -> Path:
     tool = tmp_path / "tool"
     tool.write_text(
         '#!/bin/sh\n[ "$1" = ab ] && { echo "$@" >said; exit 3; }\n'
-        f'exec env PYTHONPATH={tmp_path} {sys.executable} -m levelfield.cli "$@"\n',
+        f'exec env PYTHONPATH={tmp_path}/suite {sys.executable} -m levelfield.cli "$@"\n',
         encoding="utf-8",
     )
     tool.chmod(0o755)
