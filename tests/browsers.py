@@ -80,6 +80,11 @@ def open_details(browser: webdriver.Chrome) -> None:
     browser.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true })")
 
 
+def unfold(browser: webdriver.Chrome) -> None:
+    """Open what a reader chooses by, and every case."""
+    browser.execute_script("document.querySelectorAll('#controls, .fold').forEach(part => { part.open = true })")
+
+
 _OWN = "chrome://"
 """Addresses of the browser's own first tab, which it may still be loading; no page may ask for them."""
 

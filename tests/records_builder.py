@@ -63,7 +63,7 @@ IMAGES = {
 VERSIONS = {
     "torch": "2.13.0+cpu",
     "tensorflow": "2.21.0",
-    "jax": "0.10.2",
+    "jax": "0.10.1",
     "onnxruntime": "1.31.1",
     "openvino": "2026.4.1",
 }

@@ -18,7 +18,7 @@ from levelfield.backends import registry
 from levelfield.images import catalogue
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
-from levelfield.report import sentences, terminal, units
+from levelfield.report import answers, sentences, terminal, units
 from levelfield.run import ab
 from studies import commands, default_runs
 from studies.default_runs import Seen
@@ -161,9 +161,9 @@ def result(model: str = "ResNet-50, latency, batch 1") -> None:
 
 
 def verdict() -> None:
-    """Print the default run's sentence on ResNet-50's latency."""
-    blocks = [block for block in _analysis(DEFAULT).timed if block.case.scenario == "latency"]
-    print(f"> {sentences.verdict(_block(DEFAULT, 'latency', 'resnet50'), blocks)}")
+    """Print the default run's line on ResNet-50."""
+    (line,) = [each for each in answers.answers(_analysis(DEFAULT)) if each.model == "ResNet-50"]
+    print(f"> {line.model}: {line.text}")
 
 
 class Goal(NamedTuple):
@@ -296,11 +296,13 @@ def explained() -> None:
 
 def attacks() -> None:
     """Print what came of the last run of the fuzzer, and of the faults."""
-    fuzz, faults = _trial("fuzz"), _trial("faults")["results"]
+    fuzz, plain, faults = _trial("fuzz"), _trial("attacks"), _trial("faults")["results"]
     kept, lost, left = (sum(each[name] for each in faults) for name in ("kept", "lost", "left"))
     print(
         f"- Changed files: {fuzz['cases']:,} cases for {len(fuzz['readers'])} readers, of which "
-        f"{len(fuzz['failures'])} failed ([record](../reports/trials/fuzz.json)).\n"
+        f"{len(fuzz['failures'])} failed ([record](../reports/trials/fuzz.json)); without guidance, "
+        f"{plain['cases']:,} for {len(plain['readers'])}, of which {len(plain['failures'])} failed "
+        "([record](../reports/trials/attacks.json)).\n"
         f"- Faults: {len(faults)}, with {kept} finished windows kept and {lost} lost, {left} containers left, "
         f"{sum(bool(each['differences']) for each in faults)} records that differ "
         "([record](../reports/trials/faults.md))."

@@ -107,10 +107,7 @@ def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], 
         ([], "Name the old and the new side"),
         (["--baseline", "good"], "name the new runs alone"),
         (["old-0", "new-0", "--output", "found.docx"], "names no format"),
-        (
-            ["old-0", "new-0", "--metric", "speed"],
-            "'training', 'convergence', 'data-pipeline', 'cold-start'",
-        ),
+        (["old-0", "new-0", "--metric", "speed"], "'training', 'convergence', 'data-pipeline', 'cold-start'"),
         (["old-0", "new-0", "--max-slowdown", "fast"], "not a percentage such as"),
     ],
 )

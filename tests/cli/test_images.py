@@ -24,9 +24,9 @@ def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(tmp_path: Path
     path = bundle(tmp_path, manifest(WHEEL), entry(WHEEL))
     first = unbundle(tmp_path, path)
     assert first.code == 0, first.err
-    assert first.out.startswith("1 files are in the cache; 0 of them were there before.")
+    assert first.out.startswith("1 file in the cache; there before: 0.")
     assert f"PIP_NO_INDEX=1 PIP_FIND_LINKS={tmp_path / 'cache' / 'wheels'}" in first.out
-    assert unbundle(tmp_path, path).out.startswith("1 files are in the cache; 1 of them were there before.")
+    assert unbundle(tmp_path, path).out.startswith("1 file in the cache; there before: 1.")
 
 
 def test_a_bundle_of_another_version_says_so(tmp_path: Path) -> None:
@@ -44,11 +44,7 @@ def test_what_is_no_bundle_is_one_sentence(tmp_path: Path, name: str, says: str)
 
 @pytest.mark.parametrize(
     ("image", "says"),
-    [
-        ("onnxruntim", "Did you mean 'onnxruntime'"),
-        ("onnxruntime@0.0.1", "0.0.1"),
-        ("../../etc", "../../etc"),
-    ],
+    [("onnxruntim", "Did you mean 'onnxruntime'"), ("onnxruntime@0.0.1", "0.0.1"), ("../../etc", "../../etc")],
 )
 def test_an_image_that_is_not_there_is_found_before_anything_is_fetched(tmp_path: Path, image: str, says: str) -> None:
     nowhere = {"LEVELFIELD_CACHE": str(tmp_path / "cache"), "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
@@ -63,19 +59,15 @@ OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 @pytest.mark.parametrize(
     ("checked", "code", "said"),
     [
-        (Checked("jax", "cpu", "3.13", ()), 0, "1 locks: 0 outdated distributions, 0 withdrawn."),
-        (
-            Checked("jax", "cpu", "3.13", (OLD,)),
-            1,
-            "  jax 0.10.2 → 0.12.0.1 (images/jax/requirements.in asks for",
-        ),
+        (Checked("jax", "cpu", "3.13", ()), 0, "1 lock: 0 outdated distributions, 0 withdrawn."),
+        (Checked("jax", "cpu", "3.13", (OLD,)), 1, "  jax 0.10.2 → 0.12.0.1 (images/jax/requirements.in asks for"),
         (
             Checked("jax", "cpu", "3.13", (), withdrawn=(Withdrawn("jax", "0.10.2", "It is\x1b[31m yanked."),)),
             1,
             "  jax 0.10.2: It is",
         ),
         (Checked("jax", "cpu", "3.13", None, "No index."), 2, "  No index."),
-        (Checked("jax", "cpu@0.10.2", "3.13", None), 0, "1 locks: 0 outdated distributions, 0 withdrawn."),
+        (Checked("jax", "cpu@0.10.2", "3.13", None), 0, "1 lock: 0 outdated distributions, 0 withdrawn."),
     ],
 )
 def test_what_is_found_decides_the_exit_code(

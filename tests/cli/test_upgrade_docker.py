@@ -14,10 +14,7 @@ from levelfield.run.upgrade import store
 from levelfield.run.upgrade.progress import Phase
 from tests.commands import Command
 
-pytestmark = [
-    pytest.mark.docker,
-    pytest.mark.skipif(os.getuid() != 0, reason="Mounting needs root."),
-]
+pytestmark = [pytest.mark.docker, pytest.mark.skipif(os.getuid() != 0, reason="Mounting needs root.")]
 
 PLAN = ("--profile", "smoke", "--models", "mlp", "--scenarios", "latency")
 _MOUNT = """

@@ -82,9 +82,7 @@ def run(
         if one is None:
             return None
         return msgspec.structs.replace(
-            one,
-            samples_ns=tuple(round(by * value) for value in one.samples_ns),
-            window_ns=round(by * one.window_ns),
+            one, samples_ns=tuple(round(by * value) for value in one.samples_ns), window_ns=round(by * one.window_ns)
         )
 
     (image,) = plain.images

@@ -70,15 +70,7 @@ def test_a_stranger_s_baseline_leads_nowhere_else(reports: Path, pointer: str) -
         baselines.records(made, reports)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"[" * 100_000,
-        b'{"name":"bad","set_at":"","runs":[]}',
-        b" " * 2_000_000,
-    ],
-)
+@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b'{"name":"bad","set_at":"","runs":[]}', b" " * 2_000_000])
 def test_a_damaged_baseline_is_one_sentence(reports: Path, content: bytes) -> None:
     (reports / baselines.FOLDER).mkdir()
     (reports / baselines.FOLDER / "bad.json").write_bytes(content)

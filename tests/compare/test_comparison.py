@@ -12,22 +12,10 @@ from levelfield.compatibility import gate
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent, Failure
 from tests.analysis.probed import probed
-from tests.compare.runs import (
-    one,
-    reduced,
-    row,
-    run,
-    side,
-    with_machine,
-)
+from tests.compare.runs import one, reduced, row, run, side, with_machine
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ({"backends": ["jax"]}, {"backends": ["torch"]}),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [({"backends": ["jax"]}, {"backends": ["torch"]})])
 def test_unrelated_runs_are_refused_in_one_sentence(old: dict[str, Any], new: dict[str, Any]) -> None:
     with pytest.raises(LevelfieldError, match=r"^The two sides have no cases in common: the old side has [12] result"):
         one(run("a", **old), run("b", **new))

@@ -49,11 +49,7 @@ def test_a_limit_that_was_edited_is_refused(gate: NoiseGate, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('metric = "latency"', 'metric = "cold-start"'),
-        ("threads = 2", "threads = 3"),
-    ],
+    ("old", "new"), [('metric = "latency"', 'metric = "cold-start"'), ("threads = 2", "threads = 3")]
 )
 def test_figures_that_do_not_fit_one_another(gate: NoiseGate, tmp_path: Path, old: str, new: str) -> None:
     with pytest.raises(LevelfieldError, match="is damaged"):

@@ -122,6 +122,7 @@ def test_text_of_a_stranger_in_every_field(tmp_path: Path) -> None:
         target: Any = record
         for key in path:
             target = target[key]
-        if isinstance(target, str) and path[-1] not in fixed and "scenarios" not in path:
+        digest = "layers" in path or str(path[-1]).endswith(("sha256", "image_id"))  # anything else there is refused
+        if isinstance(target, str) and path[-1] not in fixed and not digest and "scenarios" not in path:
             changed(path, f"{target}{PAYLOAD}", record)
     assert through(msgspec.json.encode(record), tmp_path) is None

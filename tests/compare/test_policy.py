@@ -129,11 +129,7 @@ def test_memory_is_not_slow() -> None:
 
 @pytest.mark.parametrize(
     ("percent", "verdict", "outcome"),
-    [
-        (0, Verdict.REPRODUCED, "fine"),
-        (20, Verdict.DIFFERS, "worse"),
-        (10, Verdict.UNDECIDED, "undecided"),
-    ],
+    [(0, Verdict.REPRODUCED, "fine"), (20, Verdict.DIFFERS, "worse"), (10, Verdict.UNDECIDED, "undecided")],
 )
 def test_a_reproduction_asks_about_its_allowance(percent: float, verdict: verdicts.Verdict, outcome: str) -> None:
     (found,) = judge([effect(percent)], reproduction_policy(0.1))

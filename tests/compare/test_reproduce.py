@@ -10,10 +10,7 @@ import pytest
 from levelfield.analysis.summary import reduce
 from levelfield.compare.effects import Effect
 from levelfield.compare.policy import judge, reproduction_policy
-from levelfield.compare.reproduce import (
-    effect_of,
-    judge_reproduction,
-)
+from levelfield.compare.reproduce import effect_of, judge_reproduction
 from levelfield.compare.types import Comparison, Verdict
 from levelfield.record.schema import Failure, Run
 from tests.compare.runs import with_machine, with_parity

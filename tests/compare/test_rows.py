@@ -6,15 +6,7 @@ from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
 from levelfield.compare.types import Gate, Verdict
 from levelfield.record.schema import Failure
-from tests.compare.runs import (
-    one,
-    only,
-    reduced,
-    row,
-    run,
-    side,
-    without_arm,
-)
+from tests.compare.runs import one, only, reduced, row, run, side, without_arm
 
 CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
 ENGINE = Failure(stage="launch", kind="engine", message="The engine went away.")
@@ -100,11 +92,7 @@ def test_memory_cold_start_and_throughput_are_judged_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "says"),
-    [
-        ((1, 1), "from one run a side"),
-        ((5, 1), "from 5 old and 1 new: 3 runs a side are needed"),
-    ],
+    ("counts", "says"), [((1, 1), "from one run a side"), ((5, 1), "from 5 old and 1 new: 3 runs a side are needed")]
 )
 def test_few_runs_are_shown_and_not_judged(counts: tuple[int, int], says: str) -> None:
     found = compare_runs(side("a", counts[0]), side("b", counts[1], 11, slower={"onnxruntime": 3.0}))

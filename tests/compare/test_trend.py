@@ -146,12 +146,7 @@ KNOWN = [LATENCY, "openvino/mlp/latency/fp32/b1/t2/cpu", "openvino/bert/memory/f
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"),
-    [
-        (LATENCY, [LATENCY]),
-        ("mlp/latency", KNOWN[:2]),
-        ("*/bert/*", KNOWN[2:]),
-    ],
+    ("asked", "meant"), [(LATENCY, [LATENCY]), ("mlp/latency", KNOWN[:2]), ("*/bert/*", KNOWN[2:])]
 )
 def test_what_is_meant(asked: str, meant: list[str]) -> None:
     assert trend.matching(asked, KNOWN) == meant
@@ -159,10 +154,7 @@ def test_what_is_meant(asked: str, meant: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "says"),
-    [
-        ("onxruntime/mlp/latency/fp32/b1/t2/cpu", f"Did you mean {LATENCY!r}"),
-        ("something else", "Known: "),
-    ],
+    [("onxruntime/mlp/latency/fp32/b1/t2/cpu", f"Did you mean {LATENCY!r}"), ("something else", "Known: ")],
 )
 def test_what_is_not_there_is_answered_with_what_is_close(asked: str, says: str) -> None:
     with pytest.raises(LevelfieldError) as caught:

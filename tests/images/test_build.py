@@ -41,8 +41,7 @@ def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("name", "version", "base"),
-    [("canary", None, "slim"), ("onnxruntime", None, "slim"), ("jax", None, "slim-trixie")],
+    ("name", "version", "base"), [("canary", None, "slim"), ("onnxruntime", None, "slim"), ("jax", None, "slim-trixie")]
 )
 def test_an_image_holds_what_its_locks_say_and_nothing_else(
     client: docker.DockerClient, name: str, version: str | None, base: str

@@ -24,10 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_named_and_right_is_taken_in_once(cache: Path, tmp_path: Path) -> None:
-    names = (
-        "wheels/one-1.0-py3-none-any.whl",
-        "debs/libc6_2.36-9%3a1_amd64.deb",
-    )
+    names = ("wheels/one-1.0-py3-none-any.whl", "debs/libc6_2.36-9%3a1_amd64.deb")
     path = bundle(tmp_path, manifest(*names), *(entry(name) for name in names))
     assert (found := unpack(path)).files == 2
     assert found.already_cached == 0
@@ -130,9 +127,6 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
     command += ["--require-hashes", "--ignore-installed", "--target", str(tmp_path / "target"), "--no-deps"]
     for lock in ("nox.lock", "runtime.lock"):
         done = subprocess.run(
-            [*command, "--requirement", str(images_root() / "tool" / lock)],
-            capture_output=True,
-            text=True,
-            check=False,
+            [*command, "--requirement", str(images_root() / "tool" / lock)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr

@@ -49,10 +49,7 @@ def test_the_lock_holds_what_the_requirements_ask_for() -> None:
         assert {"".join(each) for each in wanted} <= pinned
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something"],
-)
+@pytest.mark.parametrize("line", ["numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something"])
 def test_a_line_that_pins_no_wheel_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "cpu.lock"
     path.write_text(catalogue.lock("canary").path.read_text() + line + "\n")
@@ -98,10 +95,7 @@ def aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ARCHITECTURE_VARIABLE, "arm64")
 
 
-@pytest.mark.parametrize(
-    ("machine", "expected"),
-    [("x86_64", X86_64), ("aarch64", AARCH64), ("riscv64", X86_64)],
-)
+@pytest.mark.parametrize(("machine", "expected"), [("x86_64", X86_64), ("aarch64", AARCH64), ("riscv64", X86_64)])
 def test_images_are_made_for_this_machine(
     machine: str, expected: catalogue.Architecture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,11 +89,7 @@ def containers(client: docker.DockerClient) -> set[str]:
 @pytest.mark.docker
 def test_a_layer_holds_what_the_command_wrote_and_not_what_it_was_given(client: docker.DockerClient, base: str) -> None:
     before = containers(client)
-    made = install(
-        client,
-        base,
-        "cp /mnt/inputs/name /opt/kept; echo lost > /mnt/inputs/other; chmod 644 /opt/kept",
-    )
+    made = install(client, base, "cp /mnt/inputs/name /opt/kept; echo lost > /mnt/inputs/other; chmod 644 /opt/kept")
     assert made == layer.of_files({"opt/kept": b"given"}, io.BytesIO())
     assert containers(client) <= before
 
@@ -113,9 +109,6 @@ def test_a_command_has_neither_a_network_nor_the_users_proxies(
     proxies = {"httpProxy": "http://user:secret@proxy.invalid"}
     (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": proxies}}))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    with (
-        engine.connect() as client,
-        pytest.raises(LevelfieldError, match=r"Last output: lo / .*HOME=") as caught,
-    ):
+    with engine.connect() as client, pytest.raises(LevelfieldError, match=r"Last output: lo / .*HOME=") as caught:
         install(client, base, "ls /sys/class/net; env | sort -r | tr '\\n' ' '; echo; exit 1")
     assert "secret" not in caught.value.message

@@ -41,17 +41,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert str(ONE.name) == "onnxruntime@1.30.0+cu13"
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "",
-        "https://localhost:5000",
-        "localhost:5000/",
-        "-rf",
-        "host/../x",
-        "x\n",
-    ],
-)
+@pytest.mark.parametrize("address", ["", "https://localhost:5000", "localhost:5000/", "-rf", "host/../x", "x\n"])
 def test_what_is_no_address(address: str) -> None:
     assert not re.fullmatch(published.REPOSITORY, address)
 

@@ -51,8 +51,7 @@ def test_folders_on_one_disk_are_added_up_and_need_not_be_there(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("available_kb", "limit", "state"),
-    [(16 << 20, "max", "ok"), (16 << 20, str(1 << 30), "warn")],
+    ("available_kb", "limit", "state"), [(16 << 20, "max", "ok"), (16 << 20, str(1 << 30), "warn")]
 )
 def test_memory_is_what_is_available_within_the_limit(
     tmp_path: Path, available_kb: int, limit: str, state: str

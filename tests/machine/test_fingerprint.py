@@ -18,17 +18,7 @@ def machine() -> Fingerprint:
 
 def test_this_machine_has_a_fingerprint_that_a_record_can_hold(machine: Fingerprint) -> None:
     assert msgspec.json.decode(msgspec.json.encode(machine), type=Fingerprint) == machine
-    assert {
-        "cpu",
-        "memory",
-        "kernel",
-        "virtualisation",
-        "system",
-        "limits",
-        "engine",
-        "gpu",
-        "signals",
-    } <= set(machine)
+    assert {"cpu", "memory", "kernel", "virtualisation", "system", "limits", "engine", "gpu", "signals"} <= set(machine)
 
 
 def test_names_are_left_out_unless_asked_for(machine: Fingerprint) -> None:

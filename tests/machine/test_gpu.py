@@ -39,11 +39,7 @@ def test_this_machine_has_no_driver() -> None:
 
 @pytest.mark.parametrize(
     ("driver", "cuda", "device", "variant"),
-    [
-        ("470.57.02", 11040, A100, None),
-        ("525.60.13", 12000, A100, "cu12"),
-        ("580.95.05", 13000, H100, "cu13"),
-    ],
+    [("470.57.02", 11040, A100, None), ("525.60.13", 12000, A100, "cu12"), ("580.95.05", 13000, H100, "cu13")],
 )
 def test_drivers_and_gpus(tmp_path: Path, driver: str, cuda: int, device: FakeGpu, variant: str | None) -> None:
     found = ask(compile_library(tmp_path, driver=driver, cuda=cuda, gpus=(device,), without=("LINK",)))

@@ -54,8 +54,7 @@ def test_a_level_that_no_run_has_seen_for_a_month_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"{}", b"\xff", b"[1]", b'[{"machine":"here","day":"2026-11-27","low":{"type":"machine-probe"}}]'],
+    "content", [b"", b"{}", b"\xff", b"[1]", b'[{"machine":"here","day":"2026-11-27","low":{"type":"machine-probe"}}]']
 )
 def test_a_damaged_file_is_nothing_known_and_is_replaced(cache: Path, content: bytes) -> None:
     (cache / states.NAME).write_bytes(content)

@@ -101,9 +101,7 @@ def test_counters_tell_the_kinds_of_an_intel_processor_before_its_frequencies_do
     """The recording lacks these lists; they are those of this processor."""
     root = machine(HYBRID, tmp_path)
     assert read(root).kinds == ("base frequency 1900000 kHz", "base frequency 1400000 kHz")
-    topology = read(
-        write(root, {"sys/devices/cpu_core/cpus": "0-11\n", "sys/devices/cpu_atom/cpus": "12-19\n"}),
-    )
+    topology = read(write(root, {"sys/devices/cpu_core/cpus": "0-11\n", "sys/devices/cpu_atom/cpus": "12-19\n"}))
     assert topology.kinds == ("performance", "efficiency")
     assert as_text(cpu_pinning.pool((), topology).cpus) == "0-11"
     facts = placement((0, 2), topology)

@@ -66,11 +66,7 @@ def test_short_names_are_those_of_backends() -> None:
         ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "Known: frozen, launcher, python."),
         ("jax+python=3.12", "No base has Python 3.12.", "3.11 and 3.13"),
         ("jax+python=../../x", "names no Python.", "jax+python=3.13"),
-        (
-            "torch+python=3.13",
-            "There is no lock of torch with Python 3.13 for cpu.",
-            "images lock torch+python",
-        ),
+        ("torch+python=3.13", "There is no lock of torch with Python 3.13 for cpu.", "images lock torch+python"),
         ("jax+launcher=podman", "There is no launcher called 'podman'.", "Choose docker, venv, host."),
     ],
 )

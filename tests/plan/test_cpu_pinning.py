@@ -64,11 +64,7 @@ def test_one_of_every_core_first(threads: int, cpus: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("topology", "cpus"),
-    [
-        (nodes(2, 2), (0, 1, 4, 5)),
-        (nodes(2, 3), (2, 3, 4, 7, 8, 9)),
-        (nodes(3, 2, 3), (0, 1, 2, 8, 9, 10)),
-    ],
+    [(nodes(2, 2), (0, 1, 4, 5)), (nodes(2, 3), (2, 3, 4, 7, 8, 9)), (nodes(3, 2, 3), (0, 1, 2, 8, 9, 10))],
 )
 def test_the_node_with_the_most_cores_is_taken_and_of_equal_ones_the_first(
     topology: Topology, cpus: tuple[int, ...]

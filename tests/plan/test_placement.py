@@ -40,13 +40,7 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
         "onnxruntime@cu13",
     }
     assert made.blocks[0].case.id.endswith("/cuda")
-    assert made.images == (
-        "torch@cu13",
-        "tensorflow@cu12",
-        "jax@cu13",
-        "onnxruntime@cu13",
-        "canary",
-    )
+    assert made.images == ("torch@cu13", "tensorflow@cu12", "jax@cu13", "onnxruntime@cu13", "canary")
     (warning,) = made.warnings
     assert (warning.code, "openvino" in warning.message) == ("left-out", True)
     assert "tensorrt" not in warning.message, "what is not locked yet is not missed"

@@ -51,6 +51,11 @@ def test_a_record_is_read_from_its_folder_and_from_its_file(tmp_path: Path) -> N
     assert path.stat().st_mode & 0o777 == 0o644
 
 
+def test_a_name_that_is_too_long_is_no_record(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match="File name too long"):
+        files.read(tmp_path / ("9" * 400))
+
+
 def test_a_missing_record(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match=r"cannot be read: No such file") as caught:
         files.read(tmp_path)

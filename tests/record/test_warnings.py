@@ -17,7 +17,7 @@ def test_every_warning_has_a_producer() -> None:
     asked_for = set()
     for file in (ROOT / "suite").rglob("*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        own = file == ROOT / "suite" / "levelfield" / "record" / "notices.py"
+        own = file == ROOT / "suite" / "levelfield" / "record" / "warnings.py"
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue

@@ -15,7 +15,7 @@ from levelfield.record.schema import Failure, Warning_
 from levelfield.report import html
 from levelfield.share.site import publish
 from tests.axe import violations
-from tests.browsers import click, look, open_details, show
+from tests.browsers import click, look, open_details, show, unfold
 from tests.compare.formats.samples import upgrade
 from tests.compare.upgrades import lost_setting
 from tests.records_builder import make_run
@@ -92,8 +92,9 @@ def test_axe_finds_nothing_in_what_the_script_draws(
     browser: webdriver.Chrome, pages: dict[str, Path], view: str, scheme: str, width: int
 ) -> None:
     show(browser, pages["troubled"], width=width, scheme=scheme)
+    unfold(browser)
     click(browser, browser.find_element(By.CSS_SELECTOR, "th .sort"))
-    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input"))
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-arms input"))
     closer = browser.find_element(By.CLASS_NAME, "closer")
     click(browser, closer.find_element(By.TAG_NAME, "summary"))
     click(browser, closer.find_element(By.XPATH, f".//label[normalize-space()='{view}']"))

@@ -7,9 +7,10 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from levelfield.analysis import analyse
+from levelfield.record import files
 from levelfield.record.schema import Failure, Run
 from levelfield.report import html
-from tests.browsers import log, open_details, requests, show
+from tests.browsers import log, open_details, requests, show, unfold
 from tests.records_builder import make_run
 
 pytestmark = pytest.mark.browser
@@ -114,6 +115,7 @@ def test_a_table_that_is_wider_than_the_page_says_so(browser: webdriver.Chrome, 
 
 def test_a_phone_shows_the_distance_to_the_best_without_scrolling(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page, width=390)
+    unfold(browser)
     rights = browser.execute_script("""
         return [...document.querySelectorAll('.block table')].filter(table => table.checkVisibility())
             .flatMap(table => [...table.rows].slice(0, 1).map(row => [...row.cells].slice(0, 3).at(-1)))
@@ -122,3 +124,28 @@ def test_a_phone_shows_the_distance_to_the_best_without_scrolling(browser: webdr
     for heading, right in rights:
         assert heading.startswith("Behind the best")
         assert right <= 390
+
+
+def test_the_first_screen_of_a_phone_names_the_best_and_the_overview_needs_no_scrolling(
+    browser: webdriver.Chrome, page: Path
+) -> None:
+    show(browser, page, width=390)
+    lines = browser.find_elements(By.CSS_SELECTOR, ".answers li")
+    assert [line.text.split(":")[0].replace("\u2060", "") for line in lines] == ["MLP", "ResNet-50", "BERT-base"]
+    assert max(line.rect["y"] + line.rect["height"] for line in lines) < 844
+    outside = browser.execute_script("""
+        return [...document.querySelectorAll('.overview td, .overview th')].filter(cell => cell.checkVisibility())
+            .filter(cell => cell.getBoundingClientRect().right > 390).length""")
+    assert outside == 0
+    apart = browser.execute_script("""
+        return [...document.querySelectorAll('.overview .arm')].filter(arm =>
+            arm.querySelector('.key').getBoundingClientRect().bottom < arm.getBoundingClientRect().top
+            || arm.getBoundingClientRect().height > 40).length""")
+    assert apart == 0
+
+
+def test_the_default_run_is_short_and_opens_with_its_picture(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    run = files.read(Path(__file__).parents[2] / "reports" / "20261127-183111-standard-cf07")
+    show(browser, write(run, tmp_path))
+    assert browser.execute_script("return document.documentElement.scrollHeight") <= 9000
+    assert browser.find_element(By.CSS_SELECTOR, ".overview tfoot").rect["y"] < 900

@@ -1,8 +1,10 @@
 """The overview: what the record says of each arm and case, at a glance."""
 
+import re
+
 from levelfield.analysis import Analysis, analyse
 from levelfield.record.schema import Failure
-from levelfield.report import names, overview, sentences
+from levelfield.report import html, names, overview, sentences
 from levelfield.report.sentences import Relation
 from tests.records_builder import make_run
 
@@ -39,6 +41,29 @@ def test_a_slow_arm_is_cut_and_does_not_flatten_the_others() -> None:
     assert not other.cut
     assert other.width > 25
     assert table.lines[-1].arm == "torch"
+
+
+def test_an_interval_that_is_cut_has_a_mark_and_no_other_has_one() -> None:
+    run = make_run(models=("resnet50",), scenarios=("latency",), slower={"torch": 30.0}, noise_scale=4.0)
+    analysis = analyse(run)
+    (table,) = of(analysis)
+    (block,) = analysis.timed
+    ends = {row.arm: row.ratio.high for row in block.rows if row.ratio is not None and row.ratio.high is not None}
+    for line in table.lines:
+        bar = line.cells[0].bar
+        assert bar is not None
+        assert (bar.high == 100) == bar.beyond, line.arm
+    assert table.beyond
+    assert table.lines[-1].arm == max(ends, key=lambda arm: ends[arm]) == "torch"
+    page = html.render(run, analysis)
+    assert page.count('class="arrow"') == sum(line.cells[0].bar.beyond for line in table.lines if line.cells[0].bar)
+
+
+def test_every_cell_with_a_value_tells_the_arm_its_own_time_and_the_interval() -> None:
+    analysis = analyse(make_run(models=("resnet50",), scenarios=("latency",)))
+    (table,) = of(analysis)
+    for line in table.lines:
+        assert re.match(rf"{line.arm}: \d+\.\d\sms, (best|\+[\d.]+.%, 95 % .*)", line.cells[0].hover)
 
 
 def test_the_best_arm_is_joined_only_where_another_is_not_separated_from_it() -> None:

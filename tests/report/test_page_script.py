@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -18,7 +19,7 @@ from levelfield.analysis.types import Estimate, Row, TimedBlock
 from levelfield.record.files import encode
 from levelfield.record.schema import Failure, Run
 from levelfield.report import html, names, units
-from tests.browsers import click, log, open_details, requests, show
+from tests.browsers import click, log, open_details, requests, show, unfold
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -138,28 +139,29 @@ def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdri
 def test_a_backend_is_hidden_everywhere_and_comes_back(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     open_details(browser)
-    before = len(shown(browser, "[data-backend='openvino']"))
-    others = len(shown(browser, "[data-backend='torch']"))
-    box = browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='openvino']")
+    before = len(shown(browser, "[data-arm='openvino']"))
+    others = len(shown(browser, "[data-arm='torch']"))
+    box = browser.find_element(By.CSS_SELECTOR, "#c-arms input[value='openvino']")
     box.click()
     assert before > 20
-    assert shown(browser, "[data-backend='openvino']") == []
-    assert len(shown(browser, "[data-backend='torch']")) == others
+    assert shown(browser, "[data-arm='openvino']") == []
+    assert len(shown(browser, "[data-arm='torch']")) == others
     assert "without openvino" in browser.find_element(By.ID, "c-shown").text
     browser.find_element(By.ID, "c-reset").click()
-    assert len(shown(browser, "[data-backend='openvino']")) == before
+    assert len(shown(browser, "[data-arm='openvino']")) == before
     assert browser.find_element(By.ID, "c-shown").text == ""
     box.send_keys(Keys.SPACE)
-    assert shown(browser, "[data-backend='openvino']") == []
+    assert shown(browser, "[data-arm='openvino']") == []
 
 
 def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    unfold(browser)
     cases = len(shown(browser, "article.block"))
     find(browser, "onnx latency")
     assert {each.get_attribute("data-scenario") for each in shown(browser, "article.block")} == {"latency"}
-    found = {each.get_attribute("data-backend") for each in shown(browser, "article.block tbody tr")}
-    assert found == {"onnxruntime"}
+    found = {each.get_attribute("data-arm") for each in shown(browser, "article.block tbody tr")}
+    assert found == {"onnxruntime", "onnxruntime#2"}
     assert len(shown(browser, "#verdict .overview thead th[data-case]")) == 3
     assert not browser.find_element(By.ID, "memory").is_displayed()
     assert shown(browser, ".contents a[href='#memory']") == []
@@ -178,6 +180,7 @@ def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome
 @pytest.mark.parametrize(("scale", "says"), [("log", True), ("linear", False)])
 def test_charts_change_their_scale(browser: webdriver.Chrome, page: Path, scale: str, *, says: bool) -> None:
     show(browser, page)
+    unfold(browser)
     places = (
         "return [...document.querySelectorAll('article .plot:not(.bars) .point')]"
         ".map(each => parseFloat(each.getAttribute('cx')))"
@@ -252,6 +255,20 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
 
 
+def test_a_case_of_another_tool_and_names_with_what_is_not_seen_have_their_windows(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    """Its id has another form, and the page shows another name of an arm than the record holds."""
+    plain = make_run(models=("bert",), backends=("jax", "torch"), scenarios=("latency",), rounds=3, max_calls=20)
+    case = msgspec.structs.replace(plain.blocks[0].case, precision="unknown")
+    run = msgspec.structs.replace(plain, blocks=(msgspec.structs.replace(plain.blocks[0], case=case),))
+    run = msgspec.json.decode(encode(run).replace(b'"jax"', '"jax\u200b"'.encode()), type=Run)
+    show(browser, write(run, tmp_path))
+    (of,) = analyse(run).timed
+    strips = open_closer_view(browser, of).find_elements(By.CSS_SELECTOR, ".strip .plot-name")
+    assert {each.text for each in strips} >= {"jax\ufffd", "torch"}
+
+
 def windows(of: TimedBlock, arm: str) -> list[tuple[int, ...]]:
     (found,) = (each for each in RUN.blocks if each.case == of.case)
     return [
@@ -300,17 +317,42 @@ def test_quantiles_are_those_of_the_table(browser: webdriver.Chrome, page: Path)
 
 def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    unfold(browser)
     closer = open_closer_view(browser, block("bert", "latency"))
     before = len(closer.find_elements(By.CLASS_NAME, "strip"))
-    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='torch']"))
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-arms input[value='torch']"))
     wait(browser, lambda _: len(closer.find_elements(By.CLASS_NAME, "strip")) == before - 1)
 
 
 # ---- links and files -------------------------------------------------------------------------------------------------
 
 
+def test_every_command_has_a_button_that_copies_it(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    browser.execute_cdp_cmd(
+        "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    )
+    commands = [each for each in browser.find_elements(By.TAG_NAME, "code") if each.text.startswith("levelfield ")]
+    assert len(commands) >= 3
+    for code in commands:
+        copy = code.find_element(By.XPATH, "following-sibling::button[1]")
+        click(browser, copy)
+        wait(browser, lambda _: code.find_elements(By.XPATH, "following-sibling::button[text()='Copied']"))  # noqa: B023
+        read = "navigator.clipboard.readText().then(arguments[0])"
+        assert browser.execute_async_script(read) == code.get_attribute("textContent")
+
+
+def test_a_link_to_a_folded_case_opens_it(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    of = block("bert", "throughput")
+    assert not article(browser, of).find_element(By.TAG_NAME, "table").is_displayed()
+    click(browser, browser.find_element(By.CSS_SELECTOR, f".overview th[data-case='{of.case.id}'] a"))
+    wait(browser, lambda _: article(browser, of).find_element(By.TAG_NAME, "table").is_displayed())
+
+
 def test_a_link_to_what_was_filtered_away_shows_it(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    unfold(browser)
     find(browser, "resnet")
     of = block("bert", "latency")
     assert not article(browser, of).is_displayed()
@@ -386,7 +428,7 @@ def use_everything(browser: webdriver.Chrome, folder: Path) -> None:
         for index in range(len(select.options)):
             select.select_by_index(index)
         select.select_by_index(0)
-    browser.execute_script("document.querySelectorAll('#c-backends input').forEach(each => each.click())")
+    browser.execute_script("document.querySelectorAll('#c-arms input').forEach(each => each.click())")
     browser.find_element(By.ID, "c-reset").click()
 
 
@@ -431,7 +473,9 @@ def test_without_scripts_all_is_readable_and_nothing_pretends_to_work(browser: w
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         show(browser, page)
-        assert len(shown(browser, "article.block table, article.block .plot")) == 2 * len(ANALYSIS.timed)
+        models = {each.case.model for each in ANALYSIS.timed}
+        assert len(shown(browser, "article.block table, article.block .plot")) == 2 * len(models)
+        assert len(shown(browser, "article.block > .fold > summary")) == len(ANALYSIS.timed) - len(models)
         assert shown(browser, "button, input, select, #controls, #downloads, .closer") == []
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
@@ -442,6 +486,9 @@ def test_print_has_the_page_and_not_its_controls(browser: webdriver.Chrome, page
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert shown(browser, "#controls, #downloads, .closer, .here") == []
-        assert len(shown(browser, "article.block table")) >= len(ANALYSIS.timed)
+        seen = (
+            "return [...document.querySelectorAll('article.block table')].filter(each => each.checkVisibility()).length"
+        )
+        assert browser.execute_script(seen) >= len(ANALYSIS.timed)
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

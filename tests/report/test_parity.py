@@ -13,7 +13,6 @@ def test_the_verdict_says_who_trains_fastest() -> None:
     first = next(block for block in ANALYSIS.timed if block.case.trains)
     assert sentences.verdict(first).startswith("jax trains fastest on MLP, batch 1000: ")
     assert "items/s" in sentences.verdict(first)
-    assert sentences.overall(ANALYSIS).count("MLP") == 1, "the first sentence is about latency"
 
 
 def test_the_page_tells_steps_memory_and_parity() -> None:

@@ -113,10 +113,10 @@ def test_a_case_says_where_it_differs_from_the_run(first: Run, words: str) -> No
     assert cases[1] == ""
 
 
-def test_the_page_says_it_once_below_its_headline_and_shows_both_ratios(run: Run) -> None:
+def test_the_page_says_it_once_where_it_is_asked_whether_to_trust_it_and_shows_both_ratios(run: Run) -> None:
     page = plain(html.render(run, analyse(run))).replace("&#8288;", "")
     assert page.count(SENTENCE) == 1
-    assert page.index("</h1>") < page.index(SENTENCE) < page.index("Can it be trusted?")
+    assert page.index("Can it be trusted?") < page.index(SENTENCE) < page.index("Launches of each arm")
     assert "When a neighbour is busy" in page
     row = next(each for each in re.findall(r"<tr class=\"is-ranked\".*?</tr>", page, re.DOTALL) if "jax" in each)
     assert 'data-not-calm="0:1:0 1:0:0 1:2:0' in row

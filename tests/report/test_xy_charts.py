@@ -10,7 +10,7 @@ from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ConvergenceBlock
-from levelfield.report import html, sentences, terminal, xy_charts
+from levelfield.report import answers, html, sentences, terminal, xy_charts
 from tests.compare.runs import with_parity
 from tests.records_builder import make_run
 
@@ -58,7 +58,7 @@ def test_page_and_terminal_show_both() -> None:
     text = " ".join(written.getvalue().split())
     assert "Speed and accuracy: ResNet-50, latency, batch 1, 2 threads" in text
     assert "Scaling with threads: ResNet-50, latency, bf16, batch 1" in text
-    assert "ResNet-50 (bf16, 1 thread)" in text
+    assert "ResNet-50, batch 1, bf16, 1 thread" in text
 
 
 def test_processes_have_a_section_of_their_own() -> None:
@@ -96,12 +96,12 @@ def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
     assert "of training in these minutes and 101 steps, " in said
     assert said.endswith("faster than torch-compile.")
     only = analyse(make_run(models=("mlp",), scenarios=("convergence",)))
-    assert sentences.overall(only).startswith("jax trains to 97.0\u00a0% fastest on small MLP."), (
+    assert answers.overall(only).startswith("small MLP: jax is first at 97.0\u00a0%; next "), (
         "where nothing else was measured"
     )
     few = analyse(make_run(models=("mlp",), scenarios=("convergence",), generations=1))
     assert (
-        sentences.overall(few)
+        answers.overall(few)
         == "All 5 answers are equal to the reference. Nothing is ranked: 1 launch, and a ranking takes 5."
     )
 

@@ -160,7 +160,7 @@ def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case,
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_what_it_has(engine: docker.DockerClient, case: Case, number: signal.Signals) -> None:
     command = case.start(*JAX, case.reports)
-    case.until(command, TurnTaken, 4)
+    case.until(command, RoundDone, 1)  # of turns several may be of one arm, where the machine is not calm
     command.send(number)
     one_clear_sentence(command.wait(), "Interrupted; everything measured so far is kept.", "Go on with --resume")
     one = case.record()

@@ -13,13 +13,7 @@ from levelfield.compare.types import Gate, Row, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
 from levelfield.record.schema import Case
-from levelfield.run.bisect import (
-    Effect,
-    _only,
-    effect_of,
-    run_bisection,
-    search,
-)
+from levelfield.run.bisect import Effect, _only, effect_of, run_bisection, search
 from levelfield.run.options import Options
 from levelfield.scenarios import ScenarioName
 

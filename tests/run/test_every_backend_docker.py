@@ -58,10 +58,5 @@ def test_everything_in_containers(tmp_path: Path, models: tuple[str, ...]) -> No
     picture = tmp_path / "page.png"
     chromium = find("chromium", "chromium-browser", "google-chrome")
     options = [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1280,2000", f"--screenshot={picture}"]
-    subprocess.run(
-        [chromium, *SWITCHES, *options, page.as_uri()],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    subprocess.run([chromium, *SWITCHES, *options, page.as_uri()], check=True, capture_output=True, timeout=120)
     assert picture.stat().st_size > 50_000  # a blank page of that size is a few kilobytes

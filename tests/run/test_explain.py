@@ -12,15 +12,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.launchers.host import HostLauncher
 from levelfield.record.schema import Arm, Case
 from levelfield.report.export import write_csv
-from levelfield.run.explain import (
-    COLUMNS,
-    ExplainRequest,
-    as_rows,
-    explain,
-    parse,
-    rows,
-    show,
-)
+from levelfield.run.explain import COLUMNS, ExplainRequest, as_rows, explain, parse, rows, show
 from levelfield.schedule.listener import SilentListener
 from tests import canaries
 from tests.run.explained import ID, explained, profiled

@@ -20,12 +20,7 @@ from tests.share.evidence import broken, check, small
 
 
 def shown(
-    run: Run,
-    folder: Path,
-    *,
-    measured: bool,
-    comparison: Comparison | None = None,
-    sign: Path | None = None,
+    run: Run, folder: Path, *, measured: bool, comparison: Comparison | None = None, sign: Path | None = None
 ) -> str:
     """Show the result of a run, whose record is there before where it was not just measured."""
     folder.mkdir(parents=True, exist_ok=True)

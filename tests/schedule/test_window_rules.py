@@ -10,7 +10,6 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.machine.quiet import LIMIT_NS
-from levelfield.report import sentences
 from levelfield.schedule.output_verification import AFTER_WINDOWS
 from levelfield.schedule.rounds import REWARM_NS, WARM_NS
 from tests import canaries, hostile
@@ -96,4 +95,4 @@ def test_an_answer_that_moves_after_the_windows_is_not_equal(
     standings = {row.arm: row.standing for block in found.blocks for row in block.rows}
     assert standings[wrong.id] == "unequal"
     assert standings[HONEST.id] != "unequal"
-    assert "not equal" in sentences.overall(found).lower() or found.status.unequal
+    assert found.status.unequal

@@ -1,21 +1,29 @@
 """A data block of a page holds no markup and no unknown field: a browser and this reader see one and the same page."""
 
+import base64
 import contextlib
+import gzip
 import html.parser
+import io
 import json
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import msgspec.inspect
 import pytest
+from selenium import webdriver
 
+from levelfield.compare import baselines, gate
 from levelfield.errors import LevelfieldError
+from levelfield.images import bundle, published
 from levelfield.record import page as record_page
 from levelfield.record.schema import Run
 from levelfield.report import pages
 from levelfield.share.attestation import decode
-from levelfield.share.verify import verify
+from levelfield.share.verify import render, verify
+from tests.attacks.mutating import of_bytes
 from tests.share.evidence import key, leave, small
 
 BLOCKS = ("record", "statement")
@@ -76,6 +84,52 @@ def test_a_signed_page_with_more_in_its_data_is_refused(
             assert block == "statement"
 
 
+def packed_otherwise(page: str) -> Iterator[str]:
+    """The same record as other builds of zlib, and forgers, pack it."""
+    block = json.loads(with_only(page, "record"))
+    content = gzip.decompress(base64.b64decode(block["data"]))
+    for level in range(10):
+        for name in ("", "</script><h1>FORGED"):
+            stream = io.BytesIO()
+            with gzip.GzipFile(name, "wb", level, stream, mtime=level) as file:
+                file.write(content)
+            data = base64.b64encode(stream.getvalue()).decode()
+            made = json.dumps(block | {"data": data}, separators=(",", ":"))
+            yield with_block(page, "record", lambda _, made=made: made)  # type: ignore[misc]
+
+
+def with_only(page: str, name: str) -> str:
+    return page.partition(f'id="{name}">')[2].partition("</script>")[0]
+
+
+ELEMENTS = """
+const read = new DOMParser().parseFromString(arguments[0], "text/html");
+return [...read.querySelectorAll("*")].map((each) => each.cloneNode(false).outerHTML);
+"""
+
+
+@pytest.mark.browser
+def test_a_browser_sees_the_rendered_elements_in_every_page_that_verifies(
+    signed: tuple[str, Path], browser: webdriver.Chrome
+) -> None:
+    """Its tokenizer is of another make than ours; the pages are changed at random, and packed otherwise."""
+    page, signers = signed
+    rendered = render(decode("x", page=page.encode()))
+    rng = random.Random(1)
+    fuzzed = [of_bytes(rng, page.encode()) for _ in range(200)]
+    holds = []
+    for changed in (page.encode(), *map(str.encode, packed_otherwise(page)), *fuzzed):
+        with contextlib.suppress(LevelfieldError):
+            if verify(decode("x", page=changed), signers=signers).verdict == "verified":
+                holds.append(changed)
+    assert len(set(holds)) > 10
+    browser.get("about:blank")
+    wanted = browser.execute_script(ELEMENTS, rendered)
+    assert len(wanted) > 100
+    for changed in dict.fromkeys(holds):
+        assert browser.execute_script(ELEMENTS, changed.decode()) == wanted
+
+
 @pytest.mark.parametrize("text", MARKUP)
 def test_what_is_written_into_a_data_block_stays_data(text: str) -> None:
     block = pages.data_block(msgspec.json.encode({text: [text]}))
@@ -101,7 +155,15 @@ def structs(kind: object) -> Iterator[msgspec.inspect.StructType]:
 
 @pytest.mark.parametrize(
     "kind",
-    [Run, record_page._Block],
+    [
+        Run,
+        record_page._Block,
+        record_page._Attested,
+        baselines.Baseline,
+        published.ImagesFile,
+        gate.NoiseGate,
+        bundle.Manifest,
+    ],
     ids=lambda kind: kind.__name__,
 )
 def test_no_struct_of_a_record_or_a_block_lets_unknown_fields_be(kind: type) -> None:

@@ -32,6 +32,8 @@ pytestmark = pytest.mark.docker
 ITEMS = 24
 JPEG = Path(__file__).with_name("waves.jpg")
 """Made by Pillow 13.0.0 of `small_sets.picture(1)`, quality 90."""
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n"
+"""Which Pillow would hand to Ghostscript."""
 JPEG_SHA256 = "7ccab827d87d3927ec39147516024b07f2ba5ea3ddb5d58a1ac42a5e0b69aca7"
 """Of what torchvision 0.28.0 makes of it: `Resize(256)` and `CenterCrop(224)`, as uint8."""
 
@@ -64,7 +66,7 @@ def opened(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
 
 def test_a_picture_becomes_what_torchvision_makes_of_it(opened: Preprocessor) -> None:
     broken = JPEG.read_bytes()[:2000]
-    pixels, reasons = opened.decode([JPEG.read_bytes(), broken, b"no picture", small_sets.png(small_sets.picture(3))])
+    pixels, reasons = opened.decode([JPEG.read_bytes(), broken, POSTSCRIPT, small_sets.png(small_sets.picture(3))])
     assert hashlib.sha256(pixels[0].tobytes()).hexdigest() == JPEG_SHA256
     assert reasons[0] == reasons[3] == ""
     assert "truncated" in reasons[1]

@@ -13,7 +13,7 @@ from levelfield.record.disturbance import summarise
 from levelfield.record.schema import Block
 from levelfield.statistics.stopping import DEFAULT_TARGET, decide
 from levelfield.statistics.student import EndedBy, fewest_launches
-from levelfield.statistics.windows import tails
+from levelfield.statistics.windows import quantiles
 
 
 def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) -> TimedBlock:
@@ -127,7 +127,7 @@ def _row(states: States, number: int, known: ranks.Known, ended: EndedBy) -> Row
     if not windows:
         return row
     start = counting.starts[number]
-    p90_ns, p99_ns = tails(np.concatenate([window.samples_ns for window in windows]))
+    p50_ns, p90_ns, p99_ns, p999_ns = quantiles(np.concatenate([window.samples_ns for window in windows]))
     medians = tuple(found.call_ns[row.arm].values())
     rates = tuple(1e9 / cost for cost in found.item_ns[row.arm].values())
     everything = found.with_disturbed[row.arm].values()
@@ -142,8 +142,10 @@ def _row(states: States, number: int, known: ranks.Known, ended: EndedBy) -> Row
             if start.excess is not None
             else None
         ),
+        p50_ns=p50_ns,
         p90_ns=p90_ns,
         p99_ns=p99_ns,
+        p999_ns=p999_ns,
         items_per_second=estimates.level(rates),
         launch_items_per_second=rates,
         with_disturbed=(

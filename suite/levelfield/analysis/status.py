@@ -16,9 +16,9 @@ from levelfield.analysis.types import (
     TimedBlock,
 )
 from levelfield.backends import registry
-from levelfield.compatibility import libraries
+from levelfield.compatibility import frameworks, gate, libraries
 from levelfield.record import warnings as notices
-from levelfield.record.schema import Absent, Run, Warning_
+from levelfield.record.schema import Absent, Arm, Image, Run, Warning_
 from levelfield.statistics.student import MIN_LAUNCHES
 
 Surroundings: TypeAlias = tuple[Canary | None, NoiseSummary | None]
@@ -81,6 +81,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
         _of_emulation(run, blocks),
         _of_devices(run),
         _of_libraries(run),
+        _of_versions(run),
         *(map(_of_block, blocks)),
         *(_of_states(block) for block in blocks if isinstance(block, TimedBlock)),
         _of_launches(run, blocks),
@@ -157,18 +158,34 @@ def _of_devices(run: Run) -> Iterator[Warning_]:
 
 def _of_libraries(run: Run) -> Iterator[Warning_]:
     """Name loaded CUDA libraries that are not the locked ones, once for each arm."""
-    images = {(image.launcher, image.name, image.variant): image for image in run.images}
     said: set[tuple[str, str]] = set()
     for block in run.blocks:
         arms = {arm.id: arm for arm in block.arms if block.case.device != "cpu"}
         for _, launch in collect.launches(block):
             arm = arms.get(launch.arm)
-            stem = f"{arm.variant}@{arm.version}" if arm and arm.version else arm.variant if arm else ""
-            image = images.get((arm.launcher or run.settings.launcher, arm.image, stem)) if arm else None
+            image = _image_of(arm, run) if arm else None
             for text in libraries.not_of_the_lock(launch, image) if image else ():
                 if (launch.arm, text) not in said:
                     said.add((launch.arm, text))
                     yield notices.not_the_locked_library(launch.arm, text)
+
+
+def _image_of(arm: Arm, run: Run) -> Image | None:
+    stem = f"{arm.variant}@{arm.version}" if arm.version else arm.variant
+    place = (arm.launcher or run.settings.launcher, arm.image, stem)
+    return next((image for image in run.images if (image.launcher, image.name, image.variant) == place), None)
+
+
+def _of_versions(run: Run) -> Iterator[Warning_]:
+    """Warn of versions that became known to answer wrongly after the run."""
+    arms = {arm.id: arm for block in run.blocks if block.case.device == "cpu" for arm in block.arms}
+    table = gate.read()
+    for arm in arms.values():
+        image = _image_of(arm, run)
+        if arm.ordinal == 1 and image is not None and image.launcher != "host":
+            for known in frameworks.known_wrong(table, image.distributions, arm.backend):
+                if run.settings.own is not None or not known.row.own:
+                    yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)
 
 
 def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:

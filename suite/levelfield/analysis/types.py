@@ -160,8 +160,10 @@ class Row(RankedRow, frozen=True, kw_only=True):
     warming: tuple[tuple[int, int], ...] = ()
     """Generation, and how many of its first undisturbed windows are left out as a slow start, where any are."""
     slow_start: SlowStart | None = None
+    p50_ns: float | None = None
     p90_ns: float | None = None
     p99_ns: float | None = None
+    p999_ns: float | None = None
     """Of all calls that count; None below `statistics.windows.least_calls` of them."""
     items_per_second: Estimate | None = None
     """Batch × calls ÷ window time, by window, summarised like the time of a call."""

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -35,18 +35,10 @@ class _Sides(click.Command):
 @click.command(cls=_Sides)
 @click.argument("runs", nargs=-1, metavar="[OLD NEW]", shell_complete=completion.runs)
 @click.option(
-    "--old",
-    multiple=True,
-    metavar="RUN",
-    shell_complete=completion.runs,
-    help="The runs of the old side: --old A B C.",
+    "--old", multiple=True, metavar="RUN", shell_complete=completion.runs, help="The runs of the old side: --old A B C."
 )
 @click.option(
-    "--new",
-    multiple=True,
-    metavar="RUN",
-    shell_complete=completion.runs,
-    help="The runs of the new side: --new D E F.",
+    "--new", multiple=True, metavar="RUN", shell_complete=completion.runs, help="The runs of the new side: --new D E F."
 )
 @click.option("--baseline", metavar="NAME", help="Use this baseline as the old side; all runs named are new.")
 @click.option(
@@ -98,7 +90,6 @@ def compare(
     """
     from levelfield.compare import baselines, sides
     from levelfield.compare.comparison import compare_runs
-    from levelfield.compare.formats import terminal
     from levelfield.compare.rows import Selection
     from levelfield.compare.types import Gate
     from levelfield.compatibility import gate as cuda
@@ -124,19 +115,19 @@ def compare(
         found_new = [sides.find(name, reports) for name in after]
         first, loaded = tuple(sides.load_all(records)), sides.load_all(found_new)
     found = compare_runs(
-        first,
-        loaded,
-        gate=gate,
-        selection=Selection(only=only, metrics=metric),
-        labels=(label, ""),
-        table=cuda.read(),
+        first, loaded, gate=gate, selection=Selection(only=only, metrics=metric), labels=(label, ""), table=cuda.read()
     )
+    end(found, targets, format_)
+
+
+def end(found: "Comparison", targets: Iterable[tuple[Path, str]], format_: str | None) -> NoReturn:
+    """Write a comparison to files, show it, and exit with its code."""
+    from levelfield.compare.formats import WRITERS, terminal
+
     write(found, targets)
     if format_ in (None, "terminal") or targets:
         terminal.show(found, terminals.console())
     else:
-        from levelfield.compare.formats import WRITERS
-
         terminals.write(WRITERS[format_](found))
     sys.exit(found.exit_code)
 
@@ -161,11 +152,7 @@ def _sides(
 
 
 def formats_of(
-    paths: Iterable[Path],
-    default: str | None = None,
-    *,
-    hint: str = "",
-    suffixes: Mapping[str, str] | None = None,
+    paths: Iterable[Path], default: str | None = None, *, hint: str = "", suffixes: Mapping[str, str] | None = None
 ) -> list[tuple[Path, str]]:
     """Return each file to write with its format.
 
@@ -269,10 +256,7 @@ def list_(reports: Path) -> None:
     "--same-day", is_flag=True, help="Later runs are made on the day of these: accept runs of fewer than three days."
 )
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write.  [default: NAME.gate.toml]",
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: NAME.gate.toml]"
 )
 @REPORTS
 def derive(

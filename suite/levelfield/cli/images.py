@@ -42,13 +42,7 @@ def images_() -> None:
 )
 @VARIANT.but(default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
 @GPU
-def build(
-    images: tuple[str, ...],
-    base: "Source",
-    source: Path | None,
-    variant: str,
-    gpu: str | None,
-) -> None:
+def build(images: tuple[str, ...], base: "Source", source: Path | None, variant: str, gpu: str | None) -> None:
     """Build IMAGES; default: all that the backends need."""
     from levelfield import plan
     from levelfield.images import published
@@ -99,12 +93,7 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
 @click.option("--check", is_flag=True, help="Change nothing: list what is outdated or withdrawn in the locks.")
 @JSON
 def lock(
-    images: tuple[str, ...],
-    *,
-    indexes: tuple[str, ...],
-    find_links: tuple[str, ...],
-    check: bool,
-    as_json: bool,
+    images: tuple[str, ...], *, indexes: tuple[str, ...], find_links: tuple[str, ...], check: bool, as_json: bool
 ) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
@@ -144,13 +133,7 @@ def lock(
 )
 @JSON
 def push(
-    registry: str,
-    images: tuple[str, ...],
-    base: "Source",
-    output: Path,
-    *,
-    may_redistribute: bool,
-    as_json: bool,
+    registry: str, images: tuple[str, ...], base: "Source", output: Path, *, may_redistribute: bool, as_json: bool
 ) -> None:
     """Push built IMAGES to a container registry, by digest.
 
@@ -279,7 +262,7 @@ def _exit_code(found: "Sequence[Checked]") -> int:
 
 def _show(found: "Sequence[Checked]", console: Console) -> None:
     for each in found:
-        lines = [(_problem(each.problem), "yellow")] if each.problem else []
+        lines = [(" ".join(each.problem.split()), "yellow")] if each.problem else []
         lines += [(f"{one.name} {one.locked}: {one.reason}", "red") for one in each.withdrawn]
         lines += [(sentence, "yellow") for sentence in each.wrong]
         lines += [(_outdated(one), "") for one in each.outdated or ()]
@@ -289,7 +272,9 @@ def _show(found: "Sequence[Checked]", console: Console) -> None:
             terminals.say(console, f"  {text}", style or None)
     outdated = sum(len(each.outdated or ()) for each in found)
     withdrawn = sum(len(each.withdrawn) for each in found)
-    terminals.say(console, f"{len(found)} locks: {outdated} outdated distributions, {withdrawn} withdrawn.")
+    terminals.say(
+        console, f"{plural(len(found), 'lock')}: {plural(outdated, 'outdated distribution')}, {withdrawn} withdrawn."
+    )
 
 
 def _show_base(base: "CheckedBase", console: Console) -> None:
@@ -304,10 +289,6 @@ def _show_base(base: "CheckedBase", console: Console) -> None:
             terminals.say(console, f"  {plural(len(names), 'package')} {said}: {', '.join(names)}", "yellow")
     if not (base.archived or base.unknown):
         terminals.say(console, "  all packages are at mirrors")
-
-
-def _problem(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _outdated(one: "Outdated") -> str:

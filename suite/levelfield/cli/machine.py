@@ -168,11 +168,8 @@ def _show_listed(answer: "Listed", console: Console) -> None:
         ),
     )
     _show(console, "Profiles", ("name", "what"), ((profile.name, profile.summary) for profile in answer.profiles))
-    for title, names in (
-        ("Scenarios", answer.scenarios),
-        ("Operators", answer.operators),
-        ("Precisions", answer.precisions),
-    ):
+    for title in ("Scenarios", "Operators", "Precisions"):
+        names = getattr(answer, title.lower())
         _show(console, title, ("",), [(", ".join(names),)] if names else [])
 
 

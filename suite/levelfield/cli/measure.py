@@ -13,49 +13,25 @@ from levelfield.cli import completion
 from levelfield.cli.compare import formats_of, write
 from levelfield.cli.help import SectionedCommand
 from levelfield.errors import LevelfieldError, printable
-from levelfield.options.registry import (
-    ARMS,
-    BACKENDS,
-    BASE,
-    CONTROL,
-    CPUS,
-    CSV,
-    DATA,
-    DRY_RUN,
-    JSON,
-    LAUNCHER,
-    LOADGEN,
-    MAX_SLOWDOWN,
-    OUTPUT,
-    PRICE,
-    RESUME,
-    SEED,
-    SO_FAR,
-    STRICT,
-    TARGET,
-    UNTIL,
-    YES,
-    Option,
-    selection,
-)
+from levelfield.options import registry as options
 
 
 @click.command(cls=SectionedCommand)
-@selection
-@BACKENDS
-@CONTROL
-@UNTIL
-@SO_FAR
-@RESUME
-@SEED
-@STRICT
-@DATA
-@TARGET
-@LOADGEN
-@PRICE
-@DRY_RUN
-@YES
-@JSON
+@options.selection
+@options.BACKENDS
+@options.CONTROL
+@options.UNTIL
+@options.SO_FAR
+@options.RESUME
+@options.SEED
+@options.STRICT
+@options.DATA
+@options.TARGET
+@options.LOADGEN
+@options.PRICE
+@options.DRY_RUN
+@options.YES
+@options.JSON
 def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
     """Measure backends on the same models, and write a report.
 
@@ -77,21 +53,23 @@ def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each optio
 @click.command(cls=SectionedCommand)
 @click.argument("a", shell_complete=completion.arm)
 @click.argument("b", shell_complete=completion.arm)
-@selection
-@MAX_SLOWDOWN
-@Option("--bisect", section=ARMS, is_flag=True, help="Find the package in the two locks that makes the difference.")
-@Option(
+@options.selection
+@options.MAX_SLOWDOWN
+@options.Option(
+    "--bisect", section=options.ARMS, is_flag=True, help="Find the package in the two locks that makes the difference."
+)
+@options.Option(
     "--why",
-    section=ARMS,
+    section=options.ARMS,
     is_flag=True,
     help="Profile both arms where they differ most, and list the operators whose time changed.",
 )
-@OUTPUT
-@RESUME.but(help="Continue a run of these arms that was interrupted or ended without a verdict.")
-@SEED
-@DRY_RUN
-@YES
-@JSON
+@options.OUTPUT
+@options.RESUME.but(help="Continue a run of these arms that was interrupted or ended without a verdict.")
+@options.SEED
+@options.DRY_RUN
+@options.YES
+@options.JSON
 def ab(
     a: str,
     b: str,
@@ -119,21 +97,21 @@ def ab(
     from levelfield.run.options import options_of
 
     targets = formats_of(output)
-    options = options_of({**values, "control": "none"})
+    chosen = options_of({**values, "control": "none"})
     gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
     console = terminals.console(stderr=as_json)
     if bisect:
         from levelfield.run.bisect import run_bisection, show_conclusion
 
-        bisection = run_bisection(a, b, options, gate, console)
+        bisection = run_bisection(a, b, chosen, gate, console)
         answer, code = bisection.overall, show_conclusion(bisection, console)
     else:
-        answer = measure(a, b, options, gate, console)
+        answer = measure(a, b, chosen, gate, console)
         code = show(answer, console, measured=True)
     if why:
         from levelfield.run import why as explained
 
-        explained.show(explained.explain(answer, options, console), answer, console)
+        explained.show(explained.explain(answer, chosen, console), answer, console)
     write(answer.comparison, targets)
     if as_json:
         terminals.write(json.write(answer.comparison))
@@ -146,11 +124,11 @@ def ab(
     "--by-layer", is_flag=True, help="One row for each operator of the model; default: for each kind of operator."
 )
 @click.option("--top", type=click.IntRange(0), default=15, help="Rows of a table on the terminal; 0: all.")
-@JSON
-@CSV
-@CPUS
-@LAUNCHER
-@BASE
+@options.JSON
+@options.CSV
+@options.CPUS
+@options.LAUNCHER
+@options.BASE
 def explain(
     cases: tuple[str, ...],
     by_layer: bool,

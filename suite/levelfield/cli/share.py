@@ -40,10 +40,7 @@ _MEANINGS: "dict[Verdict, tuple[str, str]]" = {
         "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for.",
     ),
     "verification failed": ("bold red", "Do not rely on it: it was changed after it was made, or damaged."),
-    "not verified": (
-        "bold yellow",
-        "This version cannot check the page. The record by itself: {record}.",
-    ),
+    "not verified": ("bold yellow", "This version cannot check the page. The record by itself: {record}."),
     "consistent, but unsigned": ("bold", _CONSISTENT),
     "consistent, but signer unknown": ("bold", _CONSISTENT),
 }
@@ -70,13 +67,7 @@ _SIGNS: "dict[State, str]" = {
 )
 @JSON
 def report(
-    run: str,
-    reports: Path,
-    price: "Price | None",
-    sign: Path | None,
-    card_folder: Path | None,
-    *,
-    as_json: bool,
+    run: str, reports: Path, price: "Price | None", sign: Path | None, card_folder: Path | None, *, as_json: bool
 ) -> None:
     """Render the report of a run again, and show its result.
 
@@ -234,12 +225,7 @@ def _at_most(seconds: float) -> Iterator[None]:
 )
 @REPORTS
 def export(
-    runs: tuple[str, ...],
-    table: str,
-    csv_file: str | None,
-    openmetrics: str | None,
-    record: Path | None,
-    reports: Path,
+    runs: tuple[str, ...], table: str, csv_file: str | None, openmetrics: str | None, record: Path | None, reports: Path
 ) -> None:
     """Write runs as one table in CSV, or as metrics; or write the record of one as JSON.
 

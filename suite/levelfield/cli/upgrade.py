@@ -1,13 +1,12 @@
 """`levelfield upgrade`: is a driver, kernel or CUDA upgrade safe, measured over reboots."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from levelfield import terminals
-from levelfield.cli.compare import formats_of, write
+from levelfield.cli.compare import end, formats_of
 from levelfield.options.registry import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
 from levelfield.options.values import NAMES
 
@@ -134,13 +133,7 @@ def status(name: str | None, *, reports: Path) -> None:
 @OUTPUT
 @REPORTS
 def verdict(
-    name: str,
-    *,
-    accept: tuple[str, ...],
-    one_way: bool,
-    format_: str | None,
-    output: tuple[Path, ...],
-    reports: Path,
+    name: str, *, accept: tuple[str, ...], one_way: bool, format_: str | None, output: tuple[Path, ...], reports: Path
 ) -> None:
     """Say of each case whether the upgrade NAME is safe, and what else changed with it.
 
@@ -149,7 +142,6 @@ def verdict(
     Exit codes: 0 safe or faster in every case; 1 slower, fails, or answers moved; 2 could not compare; 3 not decided,
     drifted, or not attributable.
     """
-    from levelfield.compare.formats import WRITERS, terminal
     from levelfield.compare.upgrade import judge
     from levelfield.run.upgrade import progress, store
 
@@ -158,9 +150,4 @@ def verdict(
     if one_way:
         state = progress.without_way_back(state)
     found = judge(state.design, store.load_phases(state, reports), accept)
-    write(found, targets)
-    if format_ in (None, "terminal") or targets:
-        terminal.show(found, terminals.console())
-    else:
-        terminals.write(WRITERS[format_](found))
-    sys.exit(found.exit_code)
+    end(found, targets, format_)

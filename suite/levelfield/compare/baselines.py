@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 20
 _LONGEST_PATH = 1024
 
 
-class Pointer(msgspec.Struct, frozen=True):
+class Pointer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run of a baseline."""
 
     file: Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH, pattern=r"^[^\x00-\x1f\x7f]*\Z")]
@@ -30,7 +30,7 @@ class Pointer(msgspec.Struct, frozen=True):
     sha256: Sha256
 
 
-class Baseline(msgspec.Struct, frozen=True):
+class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What later runs are compared with."""
 
     name: str

@@ -215,10 +215,7 @@ def read(path: Path) -> NoiseGate:
     costs.
     """
     wrote, malformed = "Name a file that `baseline derive` wrote.", "Derive it with `baseline derive`."
-    with (
-        explained(f"{path} cannot be read", wrote),
-        explained(f"{path} is not a gate", malformed, ValueError),
-    ):
+    with explained(f"{path} cannot be read", wrote), explained(f"{path} is not a gate", malformed, ValueError):
         table = untrusted.read_toml(path, MAX_BYTES)
     if isinstance(table.get("format"), int) and table["format"] > FORMAT:
         raise LevelfieldError(

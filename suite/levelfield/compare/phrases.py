@@ -7,22 +7,14 @@ import msgspec
 
 from levelfield import scenarios
 from levelfield.analysis.types import Estimate
-from levelfield.compare.types import (
-    Change,
-    ChangeGroup,
-    Comparison,
-    Drift,
-    Metric,
-    Movement,
-    Row,
-    Setting,
-    Verdict,
-)
+from levelfield.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Setting, Verdict
 from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN, Case
 from levelfield.report import names, units
 from levelfield.report.markdown import interval
 
+MOST_WORDS = 12
+"""Of a heading."""
 LONGEST = 300
 """Most characters of a record's text that are shown; the record holds the rest."""
 MOST_UNRECORDED = 4
@@ -283,6 +275,13 @@ def confidence(row: Row) -> str:
 def first_line(comparison: Comparison) -> str:
     """Return the answer on one line."""
     return clean(comparison.answer, 1000)
+
+
+def title(comparison: Comparison) -> str:
+    """Return the answer up to its first bracket or stop, as a heading of a dozen words at the most."""
+    answer = re.split(r" \(|[.,:;](?: |$)", first_line(comparison), maxsplit=1)[0]
+    sides = f"{clean(comparison.new.label, 60)} against {clean(comparison.old.label, 60)}"
+    return answer if len(answer.split()) <= MOST_WORDS else sides
 
 
 def error(found: float | None) -> str:

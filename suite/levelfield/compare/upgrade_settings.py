@@ -23,11 +23,7 @@ _COMMAND_LINE = "kernel, boot parameters"
 _PARAMETER = "kernel, boot parameter "
 _COMPLETE = (_PARAMETER, "mitigations, ", "kernel, sched_")
 """Beginnings of the names of facts that are in lists without gaps."""
-_FOLLOWS = {
-    "power limit mW": "power limit set mW",
-    "ECC after a restart": "ECC",
-    "MIG after a reset": "MIG",
-}
+_FOLLOWS = {"power limit mW": "power limit set mW", "ECC after a restart": "ECC", "MIG after a reset": "MIG"}
 """Facts of a GPU that are not told twice where they differ just as another one does."""
 _RESERVED_SHARE = 0.02
 """Part of the memory by which kernels may differ in what they keep for themselves; a lost module is more."""

@@ -37,7 +37,7 @@ _CHUNK = 1 << 20
 _DAMAGED = "Copy it again, or make it anew with levelfield images bundle."
 
 
-class File(msgspec.Struct, frozen=True):
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One file of a bundle."""
 
     name: str
@@ -46,7 +46,7 @@ class File(msgspec.Struct, frozen=True):
     size_bytes: int
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a bundle holds; its first file."""
 
     format: str

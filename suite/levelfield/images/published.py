@@ -38,7 +38,7 @@ _Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern=rf"\A{_DIGEST}\Z")]
 _Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._~@-]{0,250}\Z")]
 
 
-class Published(msgspec.Struct, frozen=True):
+class Published(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One image in a registry."""
 
     image: _Name
@@ -58,7 +58,7 @@ class Published(msgspec.Struct, frozen=True):
         return Reference(self.image, version, variant)
 
 
-class ImagesFile(msgspec.Struct, frozen=True, kw_only=True):
+class ImagesFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file."""
 
     format: Literal["levelfield-images-1"]

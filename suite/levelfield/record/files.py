@@ -112,7 +112,7 @@ def has_record(folder: Path) -> bool:
 
 def file_of(path: Path) -> Path:
     """Return the record's file: that of a folder, the file itself, or the page in the place of a `run.json` of old."""
-    folder = path if path.is_dir() else path.parent
+    folder = path if os.path.isdir(path) else path.parent  # noqa: PTH112  (a name may be too long to be asked for)
     if path != folder and (path.name != NAME or os.path.lexists(path)):
         return path
     return folder / (NAME if os.path.lexists(folder / NAME) else page.NAME)

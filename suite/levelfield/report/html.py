@@ -22,6 +22,7 @@ from levelfield.record.cpu_lists import as_text
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Absent, Run
 from levelfield.report import (
+    answers,
     charts,
     environment,
     hardware,
@@ -30,7 +31,6 @@ from levelfield.report import (
     pages,
     sections,
     sentences,
-    states,
     units,
 )
 from levelfield.report.pages import TEMPLATES
@@ -39,8 +39,10 @@ from levelfield.report.pages import TEMPLATES
 class Compared(msgspec.Struct, frozen=True):
     """What the page of a run of two arms shows of their comparison."""
 
+    title: str
+    """The first heading of the page."""
     answer: str
-    """In one sentence: the first heading of the page."""
+    """In one sentence."""
     sections: Markup
 
 
@@ -72,7 +74,7 @@ def style() -> str:
 @functools.cache
 def _environment() -> jinja2.Environment:
     found = pages.templates(TEMPLATES)
-    found.globals |= {"names": names, "sentences": sentences, "units": units}
+    found.globals |= {"answers": answers, "names": names, "sentences": sentences, "units": units}
     found.filters |= {"code": code, "cpu_list": as_text}
     found.tests["absent"] = lambda value: isinstance(value, Absent)
     return found
@@ -92,14 +94,13 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
         "sections": sections.sections(run, analysis, anchors),
         "overviews": overview.tables(analysis, anchors),
         "shown_tables": overview.SHOWN_TABLES,
-        "state": states.sentence(analysis),
         "took": elapsed(run.started, run.finished or ""),
         "machine_line": " · ".join(filter(None, (machine, gpu if isinstance(gpu, str) else ""))),
         "models": dict.fromkeys(
             case.model for case in cases if not (case.converges or case.definition.operators or case.definition.driven)
         ),
         "scenarios": dict.fromkeys(case.scenario for case in cases),
-        "backends": dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows),
+        "arms": list(dict.fromkeys((row.arm, row.backend) for block in analysis.blocks for row in block.rows)),
         "settings": environment.settings(run),
         "variables": environment.environment(run),
         "libraries": environment.libraries(run),

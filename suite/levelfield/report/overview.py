@@ -36,6 +36,8 @@ class Bar(msgspec.Struct, frozen=True):
     """It is longer than what is drawn."""
     low: float | None = None
     high: float | None = None
+    beyond: bool = False
+    """Its interval goes on to the right of what is drawn."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -51,6 +53,8 @@ class Cell(msgspec.Struct, frozen=True):
     joined: bool = False
     """Whether it is not separated from the best, or is the best and another arm is not separated from it."""
     bar: Bar | None = None
+    hover: str = ""
+    """All of it in words, with the arm's own time or rate."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -82,6 +86,8 @@ class Table(msgspec.Struct, frozen=True):
     """Extra time at which bars end."""
     cut: bool
     """Whether any bar is cut."""
+    beyond: bool
+    """Whether any interval is."""
     joined: bool
     """Whether any arm is not separated from a best one."""
     crossed: tuple[str, ...] = ()
@@ -123,6 +129,7 @@ def _table(title: str, found: Sequence[tuple[Ranked, str]]) -> Table:
         lines=tuple(lines),
         end=units.behind(Estimate(1 + end, None, None))[0],
         cut=any(cell.bar is not None and cell.bar.cut for cell in cells),
+        beyond=any(cell.bar is not None and cell.bar.beyond for cell in cells),
         joined=any(cell.joined for cell in cells),
         crossed=tuple(f"{names.network(block.case)}: {said}" for block in blocks if (said := sentences.crossed(block))),
     )
@@ -146,7 +153,8 @@ def _cell(row: RankedRow | None, block: Ranked, end: float) -> Cell:
     relations = {sentences.relation(each) for each in block.rows if each.arm != block.best}
     if row.arm == block.best:
         tied = bool(relations & {Relation.EQUAL, Relation.NOT_SEPARATED})
-        return Cell("best", _cost(row, block), best=True, joined=tied, bar=Bar(0.0, cut=False))
+        cost = sentences.plain_cost(row, block)
+        return Cell("best", cost, best=True, joined=tied, bar=Bar(0.0, cut=False), hover=f"{row.arm}: {cost}, best")
     low, high = (None if bound is None else bound - 1 for bound in (row.ratio.low, row.ratio.high))
     known = sentences.relation(row)
     word = known.value if known in (Relation.EQUAL, Relation.NOT_SEPARATED) else ""
@@ -157,23 +165,12 @@ def _cell(row: RankedRow | None, block: Ranked, end: float) -> Cell:
         cut=extra > end,
         low=None if low is None else _place(low, end),
         high=None if high is None else _place(high, end),
+        beyond=high is not None and high > end,
     )
-    return Cell(value, under, word=word, joined=bool(word), bar=bar)
-
-
-def _cost(row: RankedRow, block: Ranked) -> str:
-    """Write the best arm's time or rate, without its interval."""
-    if isinstance(block, ConvergenceBlock):
-        times = {each.arm: each.time_ns for each in block.rows}
-        found = times[row.arm]
-        return units.time(found.value) if found is not None else ""
-    costs = {each.arm: each.compared(block.case) for each in block.rows}
-    estimate = costs[row.arm]
-    if estimate is None:
-        return ""
-    if block.case.per_item:
-        return f"{units.rate(estimate.value)}{units.NBSP}{block.case.rate_unit}"
-    return units.time(estimate.value)
+    hover = ", ".join(
+        filter(None, (f"{row.arm}: {sentences.plain_cost(row, block)}", value, f"95 % {under}" * bool(under)))
+    )
+    return Cell(value, under, word=word, joined=bool(word), bar=bar, hover=f"{hover}{word and f', {word}'}")
 
 
 def _place(extra: float, end: float) -> float:

@@ -29,8 +29,13 @@ def templates(folder: Path) -> jinja2.Environment:
     return environment
 
 
+_BEFORE_PERCENT = re.compile(r"(?<=\d) (?=%)")
+
+
 def _printable(value: object) -> object:
     """Return a value as a page shows it: whatever a template writes passes through here."""
+    if type(value) is str:  # a figure stays on one line with its sign
+        value = _BEFORE_PERCENT.sub("\u00a0", value)
     if not isinstance(value, str) or UNPRINTABLE.search(value) is None:
         return value
     return type(value)(printable(value))
@@ -47,7 +52,7 @@ def _moment(text: str) -> str:
 
 def _unbroken(text: str) -> Markup:
     """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
-    return Markup(re.sub("([-–])", r"\1&#8288;", str(escape(text))))  # noqa: S704  (escaped)
+    return Markup(re.sub("([-–])", r"\1&#8288;", str(escape(_BEFORE_PERCENT.sub("\u00a0", text)))))  # noqa: S704  (escaped)
 
 
 def style(*further: Path) -> str:

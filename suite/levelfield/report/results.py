@@ -111,6 +111,10 @@ def _has_quantiles(rows: Sequence[Timed]) -> bool:
     return _trains(rows) or not _per_item(rows)
 
 
+def _reaches_p999(rows: Sequence[Timed]) -> bool:
+    return _has_quantiles(rows) and any(it.row.p999_ns is not None for it in rows)
+
+
 RANK: Column[Ranked] = Column("Rank", lambda it: it.row.rank, files=("rank",))
 BEHIND: Column[Ranked] = Column(
     "Behind the best",
@@ -166,8 +170,10 @@ TIMED: tuple[Column[Timed], ...] = (
         "Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=lambda rows: not _per_item(rows)
     ),
     Column("Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=_per_item, wide=True),
+    Column("p50", lambda it: it.row.p50_ns, "time", where=_has_quantiles, wide=True, only="page"),
     Column("p90", lambda it: it.row.p90_ns, "time", files=("p90_ns",), where=_has_quantiles, wide=True),
     Column("p99", lambda it: it.row.p99_ns, "time", files=("p99_ns",), where=_has_quantiles, wide=True),
+    Column("p99.9", lambda it: it.row.p999_ns, "time", where=_reaches_p999, wide=True, only="page"),
     CPU,
     Column("Peak memory", lambda it: units.size(it.row.peak_bytes), where=_trains, wide=True),
     BEST_IS,

@@ -51,6 +51,8 @@ class Entry:
     """None: what a reader chooses does not hide it."""
     anchor: str = ""
     finding: str = ""
+    folded: bool = False
+    """Only its heading and its finding are shown until a reader opens it."""
     said: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
@@ -95,12 +97,7 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     timed = list(zip(analysis.timed, anchors, strict=False))
     single = operators.table(analysis)
     if single is not None:
-        own = [
-            replace(entry, heading=f"{names.model(block.case.model)}: {entry.heading}")
-            for block, anchor in timed
-            if operators.is_one(block)
-            for entry in (_timed(run, analysis, block, anchor, anchors),)
-        ]
+        own = [_timed(run, analysis, block, anchor, anchors) for block, anchor in timed if operators.is_one(block)]
         yield Section(
             "operators",
             operators.TITLE,
@@ -116,11 +113,12 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         )
     models = dict.fromkeys(block.case.model for block in analysis.timed if not operators.is_one(block))
     for number, model in enumerate(models, start=1):
-        entries = (
+        first, *rest = [
             _timed(run, analysis, block, anchor, anchors) for block, anchor in timed if block.case.model == model
-        )
+        ]
+        folded = (replace(entry, folded=True) for entry in rest)
         title = names.model(model)
-        yield Section(names.anchor("model", str(number)), title, title, entries=tuple(entries))
+        yield Section(names.anchor("model", str(number)), title, title, entries=(first, *folded))
     if analysis.convergence:
         entries = (_trained(block, analysis.convergence) for block in analysis.convergence)
         yield Section("convergence", "Time to accuracy", "Time to accuracy", entries=tuple(entries))
@@ -201,8 +199,7 @@ def _bars(block: Any, among: Sequence[Any], anchor: str) -> Entry:  # noqa: ANN4
 
 def _timed(run: Run, analysis: Analysis, block: TimedBlock, anchor: str, anchors: Sequence[str]) -> Entry:
     case = block.case
-    label = f"{names.scenario_title(case)}{names.batch(case)}"
-    where = f"{names.model(case.model)}, {label}"
+    where = ", ".join([sentences.title(case), *sentences.precisions_apart(block, analysis.timed)])
     chart = charts.timed(block)
     caption = ""
     if chart is not None and anchor == anchors[0]:
@@ -213,7 +210,7 @@ def _timed(run: Run, analysis: Analysis, block: TimedBlock, anchor: str, anchors
     measured = f": {units.plural(block.generations, 'generation')}{rounds}" if block.rounds else ""
     title = f"{item}{'step' if case.trains else 'call'}{measured}"
     return Entry(
-        label,
+        where,
         "" if case.imported else f"{case.precision}, {sentences.workers(case)}, {case.device}",
         case=case,
         anchor=anchor,
@@ -221,7 +218,7 @@ def _timed(run: Run, analysis: Analysis, block: TimedBlock, anchor: str, anchors
         said=tuple(filter(None, (states.of_case(block, analysis), names.note(case)))),
         figures=(Figure("intervals", chart, where, caption),) if chart is not None else (),
         table=replace(results.timed(block, analysis.timed), title=title, label=where),
-        notes=(*_timed_notes(block, analysis), *_known_wrong(run, block)),
+        notes=(*_timed_notes(block, analysis), *_known_wrong(analysis, block)),
         more="Each launch, and what was left out",
         more_notes=tuple(_launch_notes(run, block)),
         more_tables=(results.launches(block),),
@@ -248,12 +245,12 @@ def _timed_notes(block: TimedBlock, analysis: Analysis) -> Iterator[str]:
         )
 
 
-def _known_wrong(run: Run, block: TimedBlock) -> Iterator[str]:
+def _known_wrong(analysis: Analysis, block: TimedBlock) -> Iterator[str]:
     """Say of the arms of a case whose versions are known to answer wrongly."""
     arms = {row.arm for row in block.rows}
     yield from (
         f"{each.about}: {each.message}"
-        for each in run.warnings
+        for each in analysis.warnings
         if each.code == notices.KNOWN_WRONG and each.about in arms
     )
 
@@ -293,7 +290,7 @@ def _trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Entr
         f"{block.network}, batch {case.batch}, {case.precision}, {units.plural(case.threads, 'thread')}, {case.device}"
     )
     return Entry(
-        where,
+        f"{where}: time to {target}",
         about,
         finding=sentences.convergence(block, among),
         figures=tuple(figures),
@@ -336,7 +333,7 @@ def _tradeoff(found: Tradeoff) -> Entry:
     chart = xy_charts.tradeoff(found)
     figure = Figure("plane", chart, f"Speed and accuracy of {where}", _TRADEOFF)
     return Entry(
-        where,
+        f"{where}: every precision",
         f"{units.plural(case.threads, 'thread')}, {case.device}",
         case=case,
         figures=(figure,) if chart is not None else (),
@@ -362,7 +359,7 @@ def _scaling(found: Scaling) -> Entry:
         about.append(f"{units.plural(case.threads, 'thread')} each")
     elif case.processes > 1:
         about.append(sentences.workers(case))
-    return Entry(where, ", ".join([*about, case.device]), case=case, table=results.scaling(found))
+    return Entry(f"{where}: by {found.over}", ", ".join([*about, case.device]), case=case, table=results.scaling(found))
 
 
 _STEP = (

@@ -1,14 +1,18 @@
 """The verdicts in words, the same in the terminal and on the page."""
 
 import enum
+import itertools
 import math
 from collections.abc import Sequence
+
+import msgspec
 
 from levelfield.analysis import Analysis, machine
 from levelfield.analysis.time_spent import COUNTED, TimeSpent
 from levelfield.analysis.types import (
     BlockAnalysis,
     ConvergenceBlock,
+    ConvergenceRow,
     Counts,
     Estimate,
     LoadGenBlock,
@@ -57,87 +61,30 @@ def best_is(row: RankedRow, block: RankedBlock) -> str:
     return known.value if known is not None and row.arm != block.best else ""
 
 
-def overall(analysis: Analysis) -> str:
-    """Return the main result in one sentence: the fastest arm, model by model, in the scenario that matters most."""
-    chosen = _main(analysis)
-    if not chosen:
-        return _without_timing(analysis)
-    groups: dict[str, list[str]] = {}
-    for block in chosen:
-        if block.also_first:
-            groups.setdefault(_leading(block), []).append(f"{_where(block, chosen)} ({_widest(block)})")
-        elif block.best is not None:
-            top = f"trains to {goal(block)} fastest" if isinstance(block, ConvergenceBlock) else "is fastest"
-            groups.setdefault(f"{block.best} {_sole_leader(block, top)}", []).append(_where(block, chosen))
-    if not groups:
-        reason = chosen[0].unranked_reason
-        return f"{parity(analysis)} Nothing is ranked: {reason}."
-    clauses = [f"{who} on {join(places)}" for who, places in groups.items()]
-    missing = [_where(block, chosen) for block in chosen if block.best is None]
-    if missing:
-        clauses.append(f"{join(missing)} {'is' if len(missing) == 1 else 'are'} not ranked")
-    return "; ".join(clauses) + "."
+class Order(msgspec.Struct, frozen=True):
+    """The ranked arms of a block, in the order of their estimates, as one may speak of them.
+
+    No arm is named slower than one that is named level with the best: the launches of one may differ so much that it is
+    not shown to be slower where another with a better estimate is.
+    """
+
+    level: tuple[RankedRow, ...]
+    """The best, and those behind it that are equal to it or not separated, up to the first that is slower."""
+    following: RankedRow | None
+    """That one."""
+    unplaced: tuple[RankedRow, ...]
+    """Those further behind that are not shown to be slower."""
 
 
-def _without_timing(analysis: Analysis) -> str:
-    if not analysis.status.answers:
-        return "Nothing was measured."
-    if any(block.best is not None for block in analysis.loadgen):
-        return " ".join(loadgen(block, analysis.loadgen) for block in analysis.loadgen if block.best is not None)
-    if analysis.loadgen:
-        return f"{parity(analysis)} Nothing is ranked: {analysis.loadgen[0].unranked_reason}."
-    return f"{parity(analysis)} No speed was measured."
-
-
-def _main(analysis: Analysis) -> Sequence[TimedBlock | ConvergenceBlock]:
-    """Return the blocks that the main result is on."""
-    timed = analysis.timed
-    by_scenario = ([block for block in timed if block.case.scenario == name] for name in ("latency", "throughput"))
-    return next(filter(None, by_scenario), timed) or analysis.convergence
-
-
-def margins(analysis: Analysis) -> str:
-    """Return how far behind the leading arms the next one is that is shown to be slower, case by case where few."""
-    chosen = [block for block in _main(analysis) if block.best is not None]
-    behind = []
-    for block in chosen:
-        first = {block.best, *block.also_first}
-        slower = (row for row in block.rows if relation(row) is Relation.FASTER and row.arm not in first)
-        row = next(slower, None)
-        if row is not None and row.ratio is not None:
-            behind.append((row, row.ratio, _where(block, chosen)))
-    if not behind:
-        return "By how much: no arm is shown to be behind the others."
-    if len(behind) > _MOST_NAMED:
-        least, most = (pick(ratio.value for _, ratio, _ in behind) for pick in (min, max))
-        ends = [units.behind(Estimate(value))[0] for value in (least, most)]
-        return f"By how much: the next slower arm takes {ends[0]} to {ends[1]}."
-    parts = [f"{row.arm} at {units.behind(ratio)[0]} on {where}" for row, ratio, where in behind]
-    return f"By how much: the next slower {'arm is' if len(parts) == 1 else 'arms are'} {join(parts)}."
-
-
-def trust(run: Run, analysis: Analysis) -> str:
-    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings."""
-    status = analysis.status
-    parts = [parity(analysis).rstrip(".")]
-    if analysis.timed and run.imported is None:
-        total = status.rounds + status.rounds_disturbed
-        parts.append(disturbed(analysis).rstrip(".") or f"0 of {total} rounds were disturbed")
-    parts.append(units.plural(len(analysis.warnings), "warning") if analysis.warnings else "no warnings")
-    return f"Can it be trusted? {'; '.join(parts)}."
-
-
-_MOST_NAMED = 4
-"""Most cases that are named one by one in a heading."""
-
-
-def _where(block: TimedBlock | ConvergenceBlock, among: Sequence[TimedBlock | ConvergenceBlock]) -> str:
-    """Return a block's name: its model, and what distinguishes it from others of the same model."""
-    case = block.case
-    others = [other.case for other in among if other.case.model == case.model and other is not block]
-    extras = [f"batch {case.batch}"] if any(other.batch != case.batch for other in others) else []
-    extras += precisions_apart(block, among)
-    return names.network(case) + (f" ({', '.join(extras)})" if extras else "")
+def order(block: RankedBlock) -> Order:
+    """Return the order of the arms of a block that has a best one."""
+    ranked = [row for row in block.rows if row.standing == "ranked" and row.ratio is not None]
+    ranked.sort(key=lambda row: (row.arm != block.best, row.ratio.value if row.ratio is not None else 0.0))
+    level = tuple(
+        itertools.takewhile(lambda row: row.arm == block.best or relation(row) is not Relation.FASTER, ranked)
+    )
+    rest = ranked[len(level) :]
+    return Order(level, rest[0] if rest else None, tuple(row for row in rest if relation(row) is not Relation.FASTER))
 
 
 def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
@@ -164,16 +111,16 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
-    leaders = [rows[block.best], *(rows[arm] for arm in block.also_first)]
+    leaders = [rows[row.arm] for row in order(block).level]
     unit = f"{units.NBSP}{case.rate_unit}" if case.per_item else ""
     costs = join([f"{cost(row, case)}{unit}" for row in leaders])
-    if block.also_first:
+    if len(leaders) > 1:
         where = f"{'in training' if case.trains else 'on'} {where}"
     else:
         top = "trains fastest" if case.trains else "is fastest"
         if case.per_item and not (case.trains or case.one_by_one):
             top = "has the highest throughput"
-        where = f"{_sole_leader(block, top)} on {where}"
+        where = f"{sole(block, top)} on {where}"
     return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
 
 
@@ -186,9 +133,9 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
     best = rows[block.best]
     steps = f"{units.digits(best.steps.value)} steps" if best.steps is not None else "no steps"
     cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {steps}"
-    if block.also_first:
+    if len(order(block).level) > 1:
         return _ranked(block, f"in reaching {goal(block)} on {where}", f"{block.best} takes {cost}")
-    return _ranked(block, f"{_sole_leader(block, 'is first')} at {goal(block)} on {where}", cost)
+    return _ranked(block, f"{sole(block, 'is first')} at {goal(block)} on {where}", cost)
 
 
 def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
@@ -205,60 +152,33 @@ def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
         share = "99th" if block.scenario == "MultiStream" else "90th"
         value = f"{units.time_with_interval(best.value_ns)} at the {share} percentile"
     cost = f"{value} {IN_THESE_MINUTES}"
-    if block.also_first:
+    if len(order(block).level) > 1:
         return _ranked(block, f"in {where}", f"{block.best} has {cost}")
-    return _ranked(block, f"{_sole_leader(block, 'is fastest')} in {where}", cost)
+    return _ranked(block, f"{sole(block, 'is fastest')} in {where}", cost)
 
 
-def _leading(block: RankedBlock) -> str:
-    """Return what may be said of the arms that share the first rank: `openvino and onnxruntime are not separated`."""
-    clauses = []
-    for word in Relation:
-        others = [row.arm for row in block.rows if row.arm in block.also_first and relation(row) is word]
-        if others and word is Relation.FASTER:  # the interval against the best is sharper than that of all pairs
-            clauses.append(f"{block.best} is {word} than {join(others)}")
-        elif others:
-            clauses.append(f"{join([str(block.best), *others])} are {word}")
-    return ", ".join(clauses)
-
-
-def _widest(block: RankedBlock) -> str:
-    """Return from where to where the arms that share the first rank may lie behind the best: `0.0–8.0 %`."""
-    ratios = [row.ratio for row in block.rows if row.arm in block.also_first and row.ratio is not None]
-    lows = [ratio.low for ratio in ratios if ratio.low is not None]
-    highs = [ratio.high for ratio in ratios if ratio.high is not None]
-    return units.percent_range(min(lows) - 1, max(highs) - 1) if lows and highs else ""
-
-
-def _sole_leader(block: RankedBlock, top: str) -> str:
-    """Return what may be said of an arm that has the first rank for itself: `top` only where the next one is slower."""
+def sole(block: RankedBlock, top: str) -> str:
+    """Return what may be said of an arm that no other is level with: `openvino is fastest`."""
     others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
-    if not others:
-        return "alone is ranked"
-    return top if relation(others[0]) is Relation.FASTER else "leads"
+    return f"{block.best} {top if others else 'alone is ranked'}"
 
 
 def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     """Return which arm leads a block that is ranked, at what cost, and by how much."""
-    first = {block.best, *block.also_first}
-    ranked = [row for row in block.rows if row.standing == "ranked"]
-    others = [row for row in ranked if row.arm in first and row.arm != block.best]
-    behind = next((row for row in ranked if row.arm not in first), None)
+    found = order(block)
+    others, behind = found.level[1:], found.following
     if others:
+        words = ((word, [row.arm for row in others if relation(row) is word]) for word in Relation)
+        leading = ", ".join(f"{join([str(block.best), *arms])} are {word}" for word, arms in words if arms)
         more = join([f"{row.arm} takes {_more(row)}" for row in others])
         follows = f"; {behind.arm} follows with {_behind(behind)}" if behind is not None else ""
-        return f"{_leading(block)} {where}: {cost}; {more} more time than {block.best}{follows}."
-    text = f"{block.best} {where}: {cost}"
-    if behind is None:
+        return f"{leading} {where}: {cost}; {more} more time than {block.best}{follows}."
+    text = f"{where}: {cost}"
+    if behind is None or behind.ratio is None:
         return f"{text}; no other arm could be ranked."
-    match relation(behind):
-        case Relation.FASTER if behind.ratio is not None and behind.ratio.value >= units.MULTIPLE_FROM:
-            value, bounds = units.behind(behind.ratio)
-            return f"{text}; {behind.arm} takes {value}{f' ({bounds})' if bounds else ''} the time."
-        case Relation.FASTER:
-            return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
-        case word:
-            return f"{text}; {behind.arm} follows with {_more(behind)} more time, {word}."
+    if behind.ratio.value >= units.MULTIPLE_FROM:
+        return f"{text}; {behind.arm} takes {_behind(behind)} the time."
+    return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
 
 
 def quantiles_absent(block: TimedBlock) -> str:
@@ -291,6 +211,20 @@ def goal(block: ConvergenceBlock) -> str:
 def cost(row: Row, case: Case) -> str:
     """Write what an arm is compared by: the time of a call, or items per second without the unit."""
     return (units.rate_with_interval if case.per_item else units.time_with_interval)(row.compared(case))
+
+
+def plain_cost(row: RankedRow, block: RankedBlock) -> str:
+    """Write the time or rate of an arm in a case with its unit, without its interval; empty where it has none."""
+    if isinstance(row, ConvergenceRow):
+        return units.time(row.time_ns.value) if row.time_ns is not None else ""
+    estimate = row.compared(block.case) if isinstance(row, Row) else None
+    if estimate is None:
+        return ""
+    return (
+        f"{units.rate(estimate.value)}{units.NBSP}{block.case.rate_unit}"
+        if block.case.per_item
+        else units.time(estimate.value)
+    )
 
 
 def _more(row: RankedRow) -> str:
@@ -413,16 +347,18 @@ def precision(half_width: float) -> str:
 
 def crossed(block: RankedBlock) -> str:
     """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is."""
-    found = _crossed(block)
-    if found is None:
+    found = order(block)
+    if found.following is None or not found.unplaced:
         return ""
-    wide, slower = (
-        f"{row.arm} ({units.behind(Estimate(row.ratio.value))[0]})" for row in found if row.ratio is not None
-    )
+    wide, slower = found.unplaced[-1], found.following
     return (
-        f"{wide} is not shown to be slower, {slower} is: the launches of {found[0].arm} differ more, which widens its "
-        "interval."
+        f"{wide.arm} ({_estimate(wide)}) is not shown to be slower, {slower.arm} ({_estimate(slower)}) is: the "
+        f"launches of {wide.arm} differ more, which widens its interval."
     )
+
+
+def _estimate(row: RankedRow) -> str:
+    return units.behind(Estimate(row.ratio.value))[0] if row.ratio is not None else units.NO_VALUE
 
 
 def windows_left_out(counts: Counts) -> str:
@@ -513,23 +449,3 @@ LABELS = {
 def label(name: str) -> str:
     """Say what a labelled run may not be used for."""
     return LABELS.get(name, f"This run is labelled: {name}.")
-
-
-def _crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
-    """Return two arms: the first is not shown to be slower where the second is, though its estimate is worse."""
-    rows = [(row.ratio.value, row) for row in block.rows if row.ratio is not None and row.rank is not None]
-    pairs = [
-        (one - other, wide, slower)
-        for one, wide in rows
-        for other, slower in rows
-        if one > other and slower.arm != block.best and _before(wide, slower)
-    ]
-    if not pairs:
-        return None
-    _, wide, slower = max(pairs, key=lambda pair: pair[0])
-    return wide, slower
-
-
-def _before(wide: RankedRow, slower: RankedRow) -> bool:
-    apart = relation(slower) is Relation.FASTER and relation(wide) in (Relation.EQUAL, Relation.NOT_SEPARATED)
-    return apart or (wide.rank or 0) < (slower.rank or 0)

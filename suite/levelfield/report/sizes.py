@@ -40,6 +40,7 @@ def chart(found: BySize) -> Plane | None:
         spot = Spot(
             x=x.at(size),
             y=y(math.log10(time)),
+            arm=line.arm,
             backend=line.backend,
             standing=row.standing,
             shape=shape_of.get(line.held, SHAPES[-1]),

@@ -26,6 +26,7 @@ from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
     accuracy,
+    answers,
     hardware,
     insights,
     loadgen,
@@ -77,10 +78,11 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
     for name in run.labels:
         yield text(sentences.label(name), "bold yellow")
     yield text(sentences.where_measured(run), "bold yellow" if loud else "dim")
-    yield text(sentences.overall(analysis), "bold")
+    for line in answers.answers(analysis):
+        yield text(f"{line.model}: {line.text}" if line.model else line.text, "bold")
     if states.sentence(analysis):
         yield text(states.sentence(analysis), "dim")
-    if sentences.parity(analysis) not in sentences.overall(analysis):
+    if sentences.parity(analysis) not in answers.overall(analysis):
         yield text(sentences.parity(analysis), _parity_style(analysis))
     if analysis.status.rounds_disturbed:
         yield text(sentences.disturbed(analysis), "yellow")
@@ -279,15 +281,13 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
     for heading in ("case", "fastest", "next"):
         table.add_column(heading, overflow="fold")
     for block in blocks:
-        rows = {row.arm: row for row in block.rows}
         if block.best is None:
             cells = (f"not ranked: {block.unranked_reason}", "")
         else:
-            first = (block.best, *block.also_first)
-            after = [row for row in block.rows if row.standing == "ranked" and row.arm not in first]
-            leading = [f"{arm} {_cost(rows[arm], block)}" for arm in first[:MOST_LEADERS]]
+            first, after = sentences.order(block).level, sentences.order(block).following
+            leading = [f"{row.arm} {_cost(row, block)}" for row in first[:MOST_LEADERS]]
             leading += [f"and {len(first) - MOST_LEADERS} more"] if len(first) > MOST_LEADERS else []
-            cells = ("\n".join(leading), "".join(f"{row.arm} {_more(row)}" for row in after[:1]))
+            cells = ("\n".join(leading), f"{after.arm} {_more(after)}" if after is not None else "")
         table.add_row(*(text(cell) for cell in (_title(block, analysis), *cells)))
     yield table
 

@@ -25,6 +25,7 @@ class Spot(msgspec.Struct, frozen=True):
 
     x: float
     y: float
+    arm: str
     backend: str
     standing: str
     label: str
@@ -36,6 +37,7 @@ class Spot(msgspec.Struct, frozen=True):
 class Path(msgspec.Struct, frozen=True):
     """A line through the points of one arm."""
 
+    arm: str
     backend: str
     points: tuple[tuple[float, float], ...]
 
@@ -79,6 +81,7 @@ def tradeoff(found: Tradeoff) -> Plane | None:
             x=x.at(rate),
             y=y(math.log10(error)),
             shape=shape_of.get(level.precision, SHAPES[-1]),
+            arm=level.row.arm,
             backend=level.row.backend,
             standing=level.row.standing,
             label=f"{level.row.arm}, {level.precision}: {units.rate(rate)} items/s, error {units.error(error)}",
@@ -138,6 +141,7 @@ def roofline(found: Sequence[CaseUse]) -> Plane | None:
             Spot(
                 x=x.at(at),
                 y=y(math.log10(best.flops_per_s.value)),
+                arm=best.arm,
                 backend=best.backend,
                 standing="ranked",
                 label=f"{names.model(use.case.model)}: {best.arm} {units.amount(best.flops_per_s.value, 'FLOP/s')}, "
@@ -186,7 +190,7 @@ def legend(rows: Iterable[ArmRow]) -> tuple[tuple[str, str], ...]:
 def path_of(spots: Iterable[Spot]) -> Path:
     """Join the points of one arm, in the given order."""
     found = list(spots)
-    return Path(found[0].backend, tuple((spot.x, spot.y) for spot in found))
+    return Path(found[0].arm, found[0].backend, tuple((spot.x, spot.y) for spot in found))
 
 
 def _rate(row: Row) -> float | None:
@@ -251,7 +255,8 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         return round(100 - _AIR_CURVES - (100 - 2 * _AIR_CURVES) * (share - bottom) / max(1 - bottom, 1e-9), 2)
 
     paths = (
-        Path(row.backend, tuple((x.at(each.elapsed_ns), y(each.accuracy)) for each in curve)) for row, curve in curves
+        Path(row.arm, row.backend, tuple((x.at(each.elapsed_ns), y(each.accuracy)) for each in curve))
+        for row, curve in curves
     )
     spots = (_target_spot(row, block.target, x, y(block.target)) for row, _ in curves)
     return Plane(
@@ -273,6 +278,7 @@ def _target_spot(row: ConvergenceRow, target: float, x: Axis, y: float) -> Spot 
     return Spot(
         x=x.at(row.median_time_ns),
         y=y,
+        arm=row.arm,
         backend=row.backend,
         standing=row.standing,
         label=f"{row.arm}: {100 * target:g} % after {units.time(row.median_time_ns)} and "

@@ -46,8 +46,7 @@ def run_bench(options: Options, console: Console) -> tuple[Path, int]:
     until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
-    _check_target(options, chosen)
-    _check_loadgen(options, chosen)
+    _check_used(options, chosen)
     if resumed is None and (options.so_far or until is not None):
         launcher, _ = choose(options.launcher, base=options.base)
         first = first_ranking.choose(chosen, launcher, options.base, options.until_seconds)
@@ -209,28 +208,20 @@ def _try_to_finish(folder: Path, console: Console) -> None:
         console.print(escape(str(error)), highlight=False)
 
 
-def _check_target(options: Options, chosen: plan.Plan) -> None:
-    """Refuse a target that no case of the plan would use."""
-    if options.target is not None and not any(block.case.converges for block in chosen.blocks):
-        raise LevelfieldError(
-            "--target is for the scenario convergence, which this run does not hold.",
-            fix="Add --scenarios convergence, or leave --target out.",
-        )
-
-
-def _check_loadgen(options: Options, chosen: plan.Plan) -> None:
-    """Refuse a latency target, or a length of tests, that no case of the plan would use."""
+def _check_used(options: Options, chosen: plan.Plan) -> None:
+    """Refuse an option that no case of the plan would use."""
     driven = {block.case.definition.driven_as for block in chosen.blocks if block.case.definition.driven}
-    if options.latency_target_ms is not None and "Server" not in driven:
-        raise LevelfieldError(
-            "--loadgen latency=… is for the scenario loadgen-server, which this run does not hold.",
-            fix="Add --scenarios loadgen-server, or leave the latency out.",
-        )
-    if options.loadgen_test_s is not None and not driven:
-        raise LevelfieldError(
-            "--loadgen test=… is for the scenarios of LoadGen, and this run holds none.",
-            fix="Add --scenarios loadgen-single-stream, or leave the test out.",
-        )
+    converges = any(block.case.converges for block in chosen.blocks)
+    for value, option, scenario, used in (
+        (options.target, "--target", "convergence", converges),
+        (options.latency_target_ms, "--loadgen latency=…", "loadgen-server", "Server" in driven),
+        (options.loadgen_test_s, "--loadgen test=…", "loadgen-single-stream", bool(driven)),
+    ):
+        if value is not None and not used:
+            raise LevelfieldError(
+                f"{option} is for the scenario {scenario}, which this run does not hold.",
+                fix=f"Add --scenarios {scenario}, or leave {option.partition('=')[0]} out.",
+            )
 
 
 def _writable(reports: Path) -> None:

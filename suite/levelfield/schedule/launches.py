@@ -272,11 +272,7 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
     probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     if probed is None:
         return None
-    outcome.note(
-        memory=probed.memory,
-        libraries=probed.libraries,
-        environment=probed.environment,
-    )
+    outcome.note(memory=probed.memory, libraries=probed.libraries, environment=probed.environment)
     return probed
 
 

@@ -43,9 +43,7 @@ def split(block: Block) -> VarianceSplit:
         return math.sqrt((1 - share) * typical**2 + share * found**2)
 
     return msgspec.structs.replace(
-        own,
-        launch_sd=between(TYPICAL.launch_sd, own.launch_sd),
-        window_sd=between(TYPICAL.window_sd, own.window_sd),
+        own, launch_sd=between(TYPICAL.launch_sd, own.launch_sd), window_sd=between(TYPICAL.window_sd, own.window_sd)
     )
 
 

@@ -80,10 +80,7 @@ def prepare(
             images=images,
             artifacts=artifacts,
             files=files,
-            weights_sha256={
-                CANARY: weights.sha256(weights.make(models.get(CANARY))),
-                **weights_sha256,
-            },
+            weights_sha256={CANARY: weights.sha256(weights.make(models.get(CANARY))), **weights_sha256},
             cpus=plan.cpus,
             topology=arranged,
             memory_unbound=unbound,
@@ -185,12 +182,7 @@ def _own(
 
 
 def _made(
-    plan: Plan,
-    launchers: Mapping[str, Launcher],
-    artifacts: Artifacts,
-    listener: ProgressListener,
-    *,
-    judged: bool,
+    plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener, *, judged: bool
 ) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], Exported | None]:
     """Make model files, images (the canary's base first, then the longest), weights and references.
 

@@ -18,14 +18,7 @@ from levelfield.schedule import pacing
 from levelfield.schedule.generations import Generations
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import utc_now
-from levelfield.schedule.pacing import (
-    FIRST_LOOK_S,
-    LaunchGroup,
-    Pass,
-    fitting,
-    further_pass,
-    remaining_passes,
-)
+from levelfield.schedule.pacing import FIRST_LOOK_S, LaunchGroup, Pass, fitting, further_pass, remaining_passes
 from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.statistics.stopping import decide
 

@@ -70,11 +70,7 @@ def judge_training(
     found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
     judgement = parity.judge(found, reference, model, precision)
     finding = honesty.judge_training(
-        precision,
-        judgement.errors,
-        parity.sensitivities(model),
-        trained.computed,
-        equal=judgement.equal,
+        precision, judgement.errors, parity.sensitivities(model), trained.computed, equal=judgement.equal
     )
     return _training_parity(
         trained.losses,
@@ -92,11 +88,7 @@ def judge_training(
 
 
 def judge_convergence(
-    converged: Converged,
-    updated: update.Judgement,
-    expected: ExpectedStart,
-    goal: Goal,
-    precision: str = honesty.FP32,
+    converged: Converged, updated: update.Judgement, expected: ExpectedStart, goal: Goal, precision: str = honesty.FP32
 ) -> Parity:
     """Compare the first ten losses of a training to a target with the reference's, from the same seed.
 

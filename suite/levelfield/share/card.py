@@ -16,7 +16,7 @@ from levelfield.compare.formats import html
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError, shortened
 from levelfield.record.schema import Run
-from levelfield.report import charts, loadgen, names, pages, results, sentences, units
+from levelfield.report import answers, charts, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
 from levelfield.report.tables import Table
 from levelfield.terminals import markdown_text as cell
@@ -38,7 +38,7 @@ def markdown(run: Run, analysis: Analysis) -> str:
 
 
 def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
-    yield f"**{cell(sentences.overall(analysis))}**"
+    yield f"**{cell(answers.overall(analysis))}**"
     yield ""
     yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
@@ -61,7 +61,7 @@ def _table(found: Table) -> Iterator[str]:
 def svg(run: Run, analysis: Analysis) -> str:
     """Return the main result of a run as one picture: bars, or the ratios of the two arms of an `ab`."""
     compared = _compared(run)
-    answer = sentences.overall(analysis) if compared is None else phrases.first_line(compared)
+    answer = answers.overall(analysis) if compared is None else phrases.first_line(compared)
     about = f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}."
     template = pages.templates(TEMPLATES).get_template("card.svg.j2")
     made = template.render(

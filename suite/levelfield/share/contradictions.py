@@ -63,14 +63,14 @@ def _times(run: Run) -> Iterator[str]:
 
 def _block(run: Run, block: Block) -> Iterator[str]:
     known = {arm.id for arm in block.arms} | {block.canary}
-    own = [launch for _, launch in launches(block) if launch.arm != block.canary]
+    own = [launch for _, launch in launches(block) if launch.arm != block.canary and not _failed(launch)]
     digests = {(0, each.inputs_sha256) for each in own} | {
         (each.timed_inputs, each.timed_inputs_sha256) for each in own
     }
     if max(Counter(count for count, sha256 in digests if sha256).values(), default=0) > 1:
         yield "arms with different inputs"
     for generation in block.generations:
-        failed = {each.arm for each in generation.launches if each.failure and each.failure.stage in _BEFORE_MEASURING}
+        failed = {launch.arm for launch in generation.launches if _failed(launch)}
         if {each.arm for each in generation.launches} - known:
             yield "a launch of an arm that it does not have"
         for launch in generation.launches:
@@ -85,6 +85,10 @@ def _block(run: Run, block: Block) -> Iterator[str]:
                     yield f"a window of {one_line(turn.arm)}, which failed"
                 if turn.window is not None and run.imported is None and _too_short(turn.window):
                     yield f"a window of {one_line(turn.arm)} that is shorter than its calls"
+
+
+def _failed(launch: Launch) -> bool:
+    return launch.failure is not None and launch.failure.stage in _BEFORE_MEASURING
 
 
 def _too_short(window: Window) -> bool:

@@ -16,7 +16,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.names import plural
 from levelfield.record import files
 from levelfield.record.schema import Block
-from levelfield.report import names, sentences
+from levelfield.report import answers, names, sentences
 from levelfield.share import attestation, matrix, verify
 from levelfield.share.attestation import Given
 from levelfield.share.matrix import Matrix
@@ -166,6 +166,6 @@ def _title(found: Analysis) -> str:
     models = tuple(each for each in found.blocks if not _is_operator(each))
     count = len(found.blocks) - len(models)
     if not count:
-        return sentences.overall(found)
+        return answers.overall(found)
     counted = f"{plural(count, 'operator')} compared."
-    return f"{sentences.overall(replace(found, blocks=models))} {counted}" if models else counted
+    return f"{answers.overall(replace(found, blocks=models))} {counted}" if models else counted

@@ -38,6 +38,8 @@ def least_calls(quantile: float, *, confidence: float = 0.95) -> int:
 
 
 TAILS = (0.9, 0.99)
+"""Quantiles whose absence is explained."""
+REPORTED = (0.5, *TAILS, 0.999)
 """Quantiles that are reported beside the typical call."""
 
 
@@ -47,15 +49,15 @@ def quantiles_absent(calls: int) -> str:
     return ", ".join(f"a p{100 * each:g} needs {least_calls(each)} calls" for each in missing)
 
 
-def tails(samples: ArrayLike) -> tuple[float | None, ...]:
-    """Return the quantiles of `TAILS` of timed calls, in their unit; None below `least_calls` calls.
+def quantiles(samples: ArrayLike) -> tuple[float | None, ...]:
+    """Return the quantiles of `REPORTED` of timed calls, in their unit; None below `least_calls` calls.
 
     `samples`, shape (calls,): all calls; nothing is thrown away. Raises InsufficientData: no calls. Raises
     UnusableData: NaN, infinite, zero or negative times.
     """
     times = positive_times(samples, what="calls")
-    found = np.quantile(times, TAILS)
+    found = np.quantile(times, REPORTED)
     return tuple(
         float(value) if times.size >= least_calls(quantile) else None
-        for quantile, value in zip(TAILS, found, strict=True)
+        for quantile, value in zip(REPORTED, found, strict=True)
     )

@@ -37,7 +37,7 @@ def write(comparison: Comparison) -> str:
 def within(comparison: Comparison) -> report.Compared:
     """Return the comparison as the answer and the sections of the report of the run that it is about."""
     sections = Markup(_render("comparison_within.html.j2", comparison))  # noqa: S704  (rendered with escaping)
-    return report.Compared(phrases.first_line(comparison), sections)
+    return report.Compared(phrases.title(comparison), phrases.first_line(comparison), sections)
 
 
 def _render(template: str, comparison: Comparison, **further: object) -> str:

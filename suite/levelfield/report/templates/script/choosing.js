@@ -1,4 +1,4 @@
-// What is shown: a text, a model, a scenario, and backends. Everything else is taken out of sight, and nothing else changes.
+// What is shown: a text, a model, a scenario, and arms. Everything else is taken out of sight, and nothing else changes.
 const controls = by("controls");
 const fields = { text: by("c-text"), model: by("c-model"), scenario: by("c-scenario"), scale: by("c-scale") };
 const boxes = controls ? all("input[type=checkbox]", controls) : [];
@@ -18,7 +18,7 @@ const choose = () => {
   const gone = new Set(boxes.filter((box) => !box.checked).map((box) => box.value));
   const shownCases = new Map();
   const bare = [];
-  for (const row of all("[data-backend]")) row.classList.toggle("out", gone.has(row.dataset.backend));
+  for (const row of all("[data-arm]")) row.classList.toggle("out", gone.has(row.dataset.arm));
   for (const part of parts) {
     const { case: id, model, scenario } = part.dataset;
     const text = wordsOf(part), rows = all("[data-arm]", part);
@@ -61,9 +61,12 @@ const showAll = () => {
 if (controls) {
   for (const field of [...Object.values(fields), ...boxes]) heard(field, choose);
   by("c-reset").addEventListener("click", () => { showAll(); fields.text.focus(); });
-  addEventListener("hashchange", () => {
-    const target = by(location.hash.slice(1));
+  const arrive = () => {
+    const target = by(location.hash.slice(1)), fold = target?.querySelector(":scope > .fold");
+    if (fold) fold.open = true;
     if (target?.closest(".out")) { showAll(); target.scrollIntoView(); }
-  });
+  };
+  addEventListener("hashchange", arrive);
+  arrive();
   controls.hidden = false;
 }

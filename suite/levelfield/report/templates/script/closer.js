@@ -44,7 +44,7 @@ for (const article of all("article.block")) {
     }
   };
   const kind = radios("Draw", Object.keys(VIEWS), draw);
-  const share = radios("Quantile", SHARES.map((each) => `p${Math.round(100 * each)}`), draw);
+  const share = radios("Quantile", SHARES.map(nameOfShare), draw);
   details.append(html("summary", {}, "Look closer: over time, every call, quantiles"), html("div", { class: "switches" }, kind.field, share.field), place, note);
   details.addEventListener("toggle", draw);
   chosen.push(draw);

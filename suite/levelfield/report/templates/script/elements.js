@@ -15,3 +15,19 @@ const button = (text, changed) => {
   made.addEventListener("click", changed);
   return made;
 };
+// Every command can be copied; a page that was opened over plain HTTP has no clipboard but that of a selection.
+for (const code of all("code").filter((each) => each.textContent.startsWith("levelfield "))) {
+  const copy = button("Copy", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+    } catch {
+      getSelection().selectAllChildren(code);
+      document.execCommand("copy");
+    }
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+  });
+  copy.className = "copy";
+  copy.setAttribute("aria-label", `Copy: ${code.textContent.slice(0, 60)}`);
+  code.after(copy);
+}

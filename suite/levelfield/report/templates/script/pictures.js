@@ -1,5 +1,6 @@
 // Pictures of a case's samples, one strip an arm: how windows went over time, every call, and quantiles of the calls.
-const SHARES = [0.5, 0.75, 0.9, 0.95, 0.99];
+const SHARES = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
+const nameOfShare = (share) => `p${Number((100 * share).toPrecision(4))}`;
 // Of fewer calls, not even the slowest bounds a quantile from above with 95 % confidence (suite/levelfield/statistics/windows.py).
 const leastCalls = (share) => share > 0.5 ? Math.ceil(Math.log(0.05) / Math.log(share)) : 1;
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
@@ -66,7 +67,7 @@ const overTime = (arms) => {
   const labels = launches.map(({ generation, start, end }) => svg("text", { x: `${(start + end) / 2}%`, y: "14", "text-anchor": "middle" }, String(generation + 1)));
   return {
     drawn: picture(`Window medians over time: ${measured.map((arm) => `${arm.name} between ${percent(arm.least)} and ${percent(arm.most)} of its own typical window`).join("; ")}`,
-      [...rows, axisRow(labels), html("p", { class: "plot-label", "aria-hidden": "true" }, "launches, in the order of time")]),
+      [...rows, axisRow(labels), html("p", { class: "plot-label", "aria-hidden": "true" }, `launches, in the order of time · upwards slower, lines at ${percent(step)} and ${percent(-step)} · an arrow: further away`)]),
     note: `Each point is the median call of a window, against the arm’s own typical window; outer lines are ${percent(step)} and ${percent(-step)}, and the broad line is the launch’s median. Small hollow points are not counted: warming up, a machine that was not calm, or a disturbed round. An arrow at the edge stands for what lies beyond.`,
   };
 };
@@ -129,10 +130,10 @@ const quantiles = (arms, share) => {
     if (arm.chosen !== undefined) marks.push(dot("point", axis.at(arm.chosen), 50, 5.5, time(arm.chosen)));
     return strip(arm, 30, marks, [arm.chosen === undefined ? NO_VALUE : time(arm.chosen)]);
   });
-  const name = `p${Math.round(100 * share)}`;
+  const name = nameOfShare(share);
   return {
     drawn: picture(`${name} of all calls: ${measured.map((arm) => `${arm.name} ${arm.chosen === undefined ? "absent" : time(arm.chosen)}`).join("; ")}`,
       [...rows, axisRow(labelsOf(axis)), html("p", { class: "plot-label", "aria-hidden": "true" }, `${unit[0]} a call${axis.log ? ", logarithmic" : ""} · lower is better`)]),
-    note: `The large point is the ${name} over all calls that count, small points are launches; marks stand at p50, p75, p90, p95 and p99.${share > 0.5 ? ` A ${name} needs ${leastCalls(share)} calls: of fewer, not even the slowest bounds it from above (95 %).` : ""}`,
+    note: `The large point is the ${name} over all calls that count, small points are launches; marks stand at p50, p75, p90, p95, p99 and p99.9, as far as there are calls enough.${share > 0.5 ? ` A ${name} needs ${leastCalls(share)} calls: of fewer, not even the slowest bounds it from above (95 %).` : ""}`,
   };
 };
