@@ -16,6 +16,7 @@ from levelfield.analysis import analyse
 from levelfield.report import html
 from tests.commands import PATIENCE_S, ROOT, run
 from tests.records_builder import make_run
+from tests.share.shelves import changed_page, made
 
 RECIPES = ROOT / "recipes"
 WORKFLOW = RECIPES / "github-actions.yml"
@@ -58,6 +59,29 @@ def test_the_workflow_calls_what_is_there() -> None:
         assert (ROOT / name).is_file()
     assert "\t" not in text
     assert "pull_request_target" not in text  # a stranger's code must not run with this repository's rights
+
+
+def test_the_workflow_of_pages_publishes_what_is_committed_and_stops_at_a_forgery(tmp_path: Path) -> None:
+    text = (RECIPES / "github-pages.yml").read_text(encoding="utf-8")
+    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", each) for each in re.findall(r"uses: (\S+)", text))
+    job = yaml.safe_load(text)["jobs"]["publish"]
+    (step,) = (each for each in job["steps"] if "BASE_URL" in each.get("env", {}))
+    good = made(1)
+    for name, page in (("good", html.render(good, analyse(good))), ("forged", changed_page(made(2)))):
+        (tmp_path / "reports" / name).mkdir(parents=True)
+        (tmp_path / "reports" / name / "report.html").write_text(page, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "LEVELFIELD": f"{sys.executable} -m levelfield.cli",
+        "BASE_URL": "https://a.github.io/b",
+    }
+    command = ["bash", "-e", "-c", step["run"]]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Left out: forged" in done.stdout) == (1, True), done.stdout + done.stderr
+    shutil.rmtree(tmp_path / "reports" / "forged")
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert '<link rel="canonical" href="https://a.github.io/b/">' in index
 
 
 def said(folder: Path, code: int = 0) -> str:

@@ -50,14 +50,15 @@ def write_run(run: Run, folder: Path, *, summarised: bool = True) -> Summary:
 
 
 def write_summaries(given: Iterable[Summary], reports: Path) -> None:
-    """Write summaries, each beside a file in the place of its record."""
+    """Write summaries as this installation seals them, each beside a file in the place of its record."""
     for number, one in enumerate(given):
         folder = reports / f"{number:03}"
         folder.mkdir()
         content = f"{number}".encode()
         (folder / files.NAME).write_bytes(content)
         sha256 = hashlib.sha256(content).hexdigest()
-        kept.write(msgspec.structs.replace(one, record_sha256=sha256, record_bytes=len(content)), folder)
+        made = msgspec.structs.replace(one, record_sha256=sha256, record_bytes=len(content))
+        kept.write(kept.sealed(made, installation_key()), folder)
 
 
 def at(day: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from levelfield.analysis import summaries
 from levelfield.compare.trend import in_order
+from levelfield.paths import installation_key
 from levelfield.record import files
 from levelfield.record.schema import Fingerprint, Run
 from tests.analysis.many import at, name, small_run, write_run
@@ -44,6 +45,23 @@ def test_no_summary_of_another_record_is_believed(reports: Path) -> None:
     record = reports / name(1) / files.NAME
     record.write_bytes(record.read_bytes().replace(b'"tool_version":"0.1.0"', b'"tool_version":"0.1.1"'))
     assert Read(reports).analysed == [f"analysing {name(1)} (2 of 2)"]
+
+
+def test_a_stranger_s_summary_overrides_no_record(reports: Path) -> None:
+    """It has the right digest and size, and figures of its own; what was made here of a record is no measurement."""
+    fill(reports, 1)
+    (true,) = Read(reports).summaries
+    bent = tuple(
+        msgspec.structs.replace(one, estimate=one.estimate / 1000 if one.estimate else None) for one in true.results
+    )
+    for seal in ("", summaries.sealed(true, b"another installation's").seal, true.seal):
+        summaries.write(msgspec.structs.replace(true, results=bent, seal=seal), reports / name(0))
+        found = Read(reports)
+        assert (len(found.analysed), found.summaries[0].results) == (1, true.results)
+    made_here = summaries.kept(reports / name(0))
+    assert made_here is not None
+    assert not summaries.is_own(made_here, installation_key())
+    assert Read(reports).analysed == []
 
 
 def test_broken_records_are_named_and_the_others_read(reports: Path) -> None:

@@ -22,6 +22,7 @@ from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 from tests.share.evidence import key, leave, small
+from tests.share.shelves import changed_page
 
 
 def test_a_report_is_rendered_again(tmp_path: Path) -> None:
@@ -214,6 +215,30 @@ def test_a_site_is_written_and_what_was_left_out_is_named(tmp_path: Path) -> Non
     assert "1 run, 0 comparisons and 0 pages of trends: public/index.html" in command.out
     index = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     assert f"runs/{one.id}/" in index
+
+
+def test_a_site_is_made_of_what_is_named_and_a_forged_page_ends_with_1(tmp_path: Path) -> None:
+    one = small_run()
+    (tmp_path / "good.html").write_text(html.render(one, analyse(one)), encoding="utf-8")
+    (tmp_path / "forged.html").write_text(changed_page(one), encoding="utf-8")
+    words = ("--title", "Our\u202e stacks", "--base-url", "https://example.org/b/")
+    command = call("publish", "good.html", *words, folder=tmp_path)
+    assert command.code == 0, command.err
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert '<link rel="canonical" href="https://example.org/b/">' in index
+    assert "\u202e" not in index
+    assert "stacks</title>" in index
+    command = call("publish", "forged.html", "good.html", folder=tmp_path)
+    assert command.code == 1
+    assert "Left out: forged.html: Its verification failed" in command.out
+    assert (tmp_path / "site" / "runs" / one.id).is_dir()
+    for wrong in (
+        ("--base-url", "javascript:alert(1)"),
+        ("--title", "x" * 121),
+        ("nowhere.html",),
+        ("--signers", "no"),
+    ):
+        assert call("publish", "good.html", *wrong, folder=tmp_path).code == 2
 
 
 def test_a_site_is_not_written_over_what_is_no_site(tmp_path: Path) -> None:

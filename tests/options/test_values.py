@@ -7,7 +7,18 @@ import pytest
 
 from levelfield.cli.measure import bench
 from levelfield.options.registry import without_paths
-from levelfield.options.values import DURATION, LOADGEN_TEST, NAMES, NUMBERS, PAIR, PERCENT, PRICE_PER_HOUR, LoadGen
+from levelfield.options.values import (
+    DURATION,
+    LOADGEN_TEST,
+    NAMES,
+    NUMBERS,
+    PAIR,
+    PERCENT,
+    PRICE_PER_HOUR,
+    LoadGen,
+    parse_base_url,
+    parse_title,
+)
 from levelfield.record.schema import Price
 
 
@@ -110,3 +121,22 @@ def test_cpus(text: str | None, value: object) -> None:
 def test_what_is_no_list_of_cpus_says_what_one_looks_like(text: str) -> None:
     with pytest.raises(click.BadParameter, match=r"neither `all` nor a list of CPUs such as 0-15,32\."):
         bench.make_context("bench", [f"--cpus={text}"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["example.org", "ftp://example.org", "javascript:alert(1)", "https://a.org/?q", "https://a.org/#x", "https://a@b.org",
+     "https://a.org/a b", "https://a.org/)[x](", "https://a.org/../b", 'https://a.org/"x', "https://",
+     f"https://a.org/{'x' * 500}", "https://a.org/\n"],
+)  # fmt: skip
+def test_an_address_that_no_site_can_have_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no address of a site"):
+        parse_base_url(text)
+
+
+def test_addresses_and_titles_are_cleaned() -> None:
+    assert parse_base_url("http://a.org:80/b_c/d.e/") == "http://a.org:80/b_c/d.e"
+    assert parse_title(" Our\u202e\n stacks ") == "Our\ufffd stacks"
+    for wrong in ("", " \n", "x" * 121):
+        with pytest.raises(ValueError, match="1 to 120 characters"):
+            parse_title(wrong)

@@ -48,7 +48,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "troubled.html").write_text(html.render(troubled, analyse(troubled), comparison=within), encoding="utf-8")
     (folder / "comparison.html").write_text(comparison_page.write(upgrade()), encoding="utf-8")
     (folder / "upgrade.html").write_text(comparison_page.write(lost_setting()), encoding="utf-8")
-    publish(fill(folder / "reports"), folder / "site", print)
+    publish([fill(folder / "reports")], folder / "site", print)
     site = folder / "site"
     return {
         "example": folder / "example.html",

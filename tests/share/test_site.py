@@ -8,21 +8,27 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from levelfield.analysis import Analysis
+from levelfield.analysis import analyse
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run
-from levelfield.share.site import MARK, PAIRS, Entry, Published, SiteRuns, machines_of, publish, read_runs
+from levelfield.report import html
+from levelfield.share.attestation import Given
+from levelfield.share.runs import Entry, SiteRuns, read_runs
+from levelfield.share.site import MARK, PAIRS, Published, machines_of, publish
 from tests.analysis.many import small_run, write_run
-from tests.report.hostile import make_hostile
-from tests.share.shelves import fill, made
+from tests.compare.runs import with_machine
+from tests.records_builder import make_run
+from tests.report.hostile import PAYLOAD
+from tests.share.evidence import key, leave, small
+from tests.share.shelves import changed_page, fill, made
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Published]:
     folder = tmp_path_factory.mktemp("published")
     output: list[str] = []
-    result = publish(fill(folder / "reports"), folder / "site", output.append)
+    result = publish([fill(folder / "reports")], folder / "site", output.append)
     assert any("run-07" in line for line in output)
     return folder / "site", result
 
@@ -64,18 +70,71 @@ def test_every_link_leads_somewhere_in_the_site(site: tuple[Path, Published]) ->
             assert (page.parent / link.partition("#")[0]).resolve().is_file(), f"{page.name}: {link}"
 
 
-def test_a_page_beside_a_record_is_not_taken_over(site: tuple[Path, Published]) -> None:
+def test_a_page_that_does_not_follow_from_its_record_is_made_anew(site: tuple[Path, Published]) -> None:
     folder, _ = site
+    assert (folder / "runs" / "run-00" / "index.html").is_file()
     assert not any("not ours" in page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+
+
+def test_pages_and_folders_of_others_are_merged_and_what_fails_verification_is_left_out(tmp_path: Path) -> None:
+    mine, theirs, bare = made(1), made(2, other=True), made(3)
+    put(tmp_path / "mine", mine)
+    write_run(theirs, tmp_path / "theirs")
+    page = tmp_path / "more.html"
+    page.write_text(html.render(bare, analyse(bare)), encoding="utf-8")
+    forged = tmp_path / "forged.html"
+    forged.write_text(changed_page(made(4)), encoding="utf-8")
+    sources = [tmp_path / "mine", tmp_path / "theirs", page, forged, page]
+    result = publish(sources, tmp_path / "site", print)
+    assert (result.runs, result.failed, len(result.skipped)) == (3, 1, 1)
+    assert "forged.html: Its verification failed: page: It is not the page" in result.skipped[0]
+    assert (tmp_path / "site" / "runs" / bare.id / "index.html").read_bytes() == page.read_bytes()
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "Who is fastest on 2 machines" in index
+    assert "1 of 1 ranking on several machines agrees" in index
+
+
+def test_who_signed_a_run_is_named(tmp_path: Path) -> None:
+    secret, signers = key(tmp_path)
+    leave(small(), tmp_path / "reports" / "run", secret)
+    publish([tmp_path / "reports"], tmp_path / "site", print, signers=signers)
+    assert "Signed by ada@example.org." in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+def test_title_and_address_are_texts(tmp_path: Path) -> None:
+    put(tmp_path / "reports", made(1))
+    base = "https://example.org:8080/a/b"
+    publish([tmp_path / "reports"], tmp_path / "site", print, title=HOSTILE, base=base)
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert index.count("<script") == 1
+    assert "<title>&lt;script&gt;" in index
+    assert '<link rel="canonical" href="https://example.org:8080/a/b/">' in index
+    markdown = (tmp_path / "site" / "runs" / "run-01" / "card.md").read_text(encoding="utf-8")
+    assert f"({base}/runs/run-01/card.svg)]({base}/runs/run-01/index.html)" in markdown
+
+
+def test_operators_are_counted_and_not_named(tmp_path: Path) -> None:
+    run = make_run(models=("mlp", "resnet50"), scenarios=("latency",))
+    text = files.encode(run).replace(b'"mlp","scenario":"latency"', b'"gemm-512x1x512","scenario":"operators"')
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / files.NAME).write_bytes(text)
+    (entry,) = listed(tmp_path).entries
+    assert "ResNet-50" in entry.title
+    assert entry.title.endswith(" 1 operator compared.")
+    assert entry.models == ("operators", "ResNet-50")
+    assert [column.title for column in entry.matrix.columns] == ["ResNet-50"]
 
 
 def test_it_is_replaced_as_a_whole_and_never_in_the_place_of_something_else(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     write_run(small_run(), reports / "one")
     out = tmp_path / "site"
-    publish(reports, out, print)
+    publish([reports], out, print)
     (out / "stale.html").write_text("old", encoding="utf-8")
-    publish(reports, out, print)
+    publish([reports], out, print)
     assert not (out / "stale.html").exists()
     assert (out / MARK).is_file()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reports", "site"]
@@ -83,7 +142,7 @@ def test_it_is_replaced_as_a_whole_and_never_in_the_place_of_something_else(tmp_
     precious.mkdir()
     (precious / "thesis.txt").write_text("years", encoding="utf-8")
     with pytest.raises(LevelfieldError, match="no site of Levelfield's, and would be lost"):
-        publish(reports, precious, print)
+        publish([reports], precious, print)
     assert (precious / "thesis.txt").read_text(encoding="utf-8") == "years"
 
 
@@ -92,17 +151,22 @@ def test_a_run_cannot_name_its_way_out_of_the_site(tmp_path: Path) -> None:
     for number, name in enumerate(("../../outside", "", ".", "a/b", "x" * 300, "good")):
         (reports / str(number)).mkdir(parents=True)
         files.write(msgspec.structs.replace(small_run(), id=name), reports / str(number))
-    made_ = publish(reports, tmp_path / "site", print)
+    made_ = publish([reports], tmp_path / "site", print)
     assert made_.runs == 1
     assert sorted(path.name for path in (tmp_path / "site" / "runs").iterdir()) == ["good"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reports", "site"]
 
 
 def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
-    hostile = msgspec.structs.replace(make_hostile(variants=False), id="hostile", started="2026-01-01T00:00:00Z")
+    """Names that reach the index; a record with texts where they contradict the rest is not published at all."""
+    plain = msgspec.structs.replace(with_machine(made(1), cpu={"model": PAYLOAD}), id="hostile", labels=(PAYLOAD,))
+    text = files.encode(plain)
+    for name in (b'"openvino"', b'"mlp"'):
+        text = text.replace(name, msgspec.json.encode(name.decode().strip('"') + PAYLOAD))
     (tmp_path / "reports" / "hostile").mkdir(parents=True)
-    files.write(hostile, tmp_path / "reports" / "hostile")
-    publish(tmp_path / "reports", tmp_path / "site", print)
+    (tmp_path / "reports" / "hostile" / files.NAME).write_bytes(text)
+    published = publish([tmp_path / "reports"], tmp_path / "site", print)
+    assert (published.runs, published.skipped) == (1, ())
     index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert index.count("<script") == 1
     assert "&lt;" in index  # what would have been markup is there, as text
@@ -110,7 +174,7 @@ def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
     ET.fromstring((tmp_path / "site" / "runs" / "hostile" / "card.svg").read_text(encoding="utf-8"))
 
 
-def keep_nothing(entry: Entry, run: Run, found: Analysis) -> None: ...
+def keep_nothing(entry: Entry, given: Given, page: str) -> None: ...
 
 
 def put(reports: Path, *runs: Run) -> Path:
@@ -122,7 +186,7 @@ def put(reports: Path, *runs: Run) -> Path:
 
 
 def listed(reports: Path) -> SiteRuns:
-    return read_runs(reports, lambda _: None, keep_nothing)
+    return read_runs(files.runs_in(reports), lambda _: None, keep_nothing)
 
 
 @pytest.fixture(scope="module")
@@ -140,20 +204,20 @@ def test_the_newest_comes_first_and_each_has_its_summary(shelf: SiteRuns) -> Non
 @pytest.mark.parametrize("name", ["", ".", "../outside", "a/b", "-a", "a b", "x" * 121, "a\n"])
 def test_an_id_that_can_be_no_folder_s_name_is_left_out(tmp_path: Path, name: str) -> None:
     found = listed(put(tmp_path, msgspec.structs.replace(made(1), id=name)))
-    assert found == SiteRuns((), (), ("0: its run's id is taken, or can be no folder's name",))
+    assert found == SiteRuns((), (), {}, ("0: its run's id is taken, or can be no folder's name",), 0)
 
 
 def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_path: Path) -> None:
     put(tmp_path, made(1), made(2), made(3))
 
-    def fails(entry: Entry, run: Run, found: Analysis) -> None:
-        del run, found
+    def fails(entry: Entry, given: Given, page: str) -> None:
+        del given, page
         if entry.id == "run-01":
             raise LevelfieldError("Its page cannot be made.")
         if entry.id == "run-02":
             raise ZeroDivisionError
 
-    found = read_runs(tmp_path, lambda _: None, fails)
+    found = read_runs(files.runs_in(tmp_path), lambda _: None, fails)
     assert [entry.id for entry in found.entries] == ["run-03"]
     assert [one.id for one in found.summaries] == ["run-03"]
     assert found.skipped == ("0: Its page cannot be made.", "1: its analysis ended with ZeroDivisionError")
@@ -162,11 +226,11 @@ def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_pat
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        read_runs(tmp_path, lambda _: None, full)
+        read_runs(files.runs_in(tmp_path), lambda _: None, full)
 
 
 def test_a_folder_that_is_none_is_a_sentence_and_an_empty_one_lists_nothing(tmp_path: Path) -> None:
-    assert listed(tmp_path) == SiteRuns((), (), ())
+    assert listed(tmp_path) == SiteRuns((), (), {}, (), 0)
     (tmp_path / "file").write_text("x")
     with pytest.raises(LevelfieldError, match="cannot be read: Not a directory"):
         listed(tmp_path / "file")

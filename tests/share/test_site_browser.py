@@ -17,12 +17,16 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    publish(fill(folder / "reports"), folder / "site", print)
+    publish([fill(folder / "reports")], folder / "site", print)
     return folder / "site"
 
 
 def shown(browser: webdriver.Chrome) -> int:
     return sum(entry.is_displayed() for entry in browser.find_elements(By.CSS_SELECTOR, "#entries > li"))
+
+
+def visible(browser: webdriver.Chrome, selector: str) -> list[str]:
+    return [each.text for each in browser.find_elements(By.CSS_SELECTOR, selector) if each.is_displayed()]
 
 
 def test_the_index_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, site: Path) -> None:
@@ -46,12 +50,39 @@ def test_filters_choose_by_hardware_and_stack(browser: webdriver.Chrome, site: P
     )
     assert shown(browser) == 1
     assert browser.find_element(By.ID, "shown").text == "1 of 10 runs"
+    assert visible(browser, ".machines .entry h3")[0].startswith("Another Processor")
+    assert not visible(browser, "#changed, #two")
     Select(browser.find_element(By.ID, "f-machine")).select_by_index(0)
     browser.find_element(By.ID, "f-text").send_keys("smoke")
     assert shown(browser) == 1
     browser.find_element(By.ID, "f-text").clear()
     browser.find_element(By.ID, "f-text").send_keys("no such thing")
     assert shown(browser) == 0
+
+
+def test_model_and_backend_choose_columns_and_rows(browser: webdriver.Chrome, site: Path) -> None:
+    show(browser, site / "index.html")
+    everything = len(visible(browser, ".machines tbody tr"))
+    Select(browser.find_element(By.ID, "f-backend")).select_by_visible_text("openvino")
+    rows = visible(browser, ".machines tbody tr")
+    assert 0 < len(rows) < everything
+    assert all(row.startswith(("openvino", "Ranking")) for row in rows)
+    Select(browser.find_element(By.ID, "f-model")).select_by_visible_text("MLP")
+    assert visible(browser, ".machines tbody td")
+    assert shown(browser) == 10
+
+
+def test_only_runs_that_were_compared_are_offered(browser: webdriver.Chrome, site: Path) -> None:
+    show(browser, site / "index.html")
+    old, new = (Select(browser.find_element(By.ID, name)) for name in ("c-old", "c-new"))
+    assert (old.first_selected_option.text, new.first_selected_option.text) == ("run-06", "run-07")
+    links = browser.find_elements(By.CSS_SELECTOR, "#pairs a")
+    pairs = {(link.get_attribute("data-old"), link.get_attribute("data-new")) for link in links}
+    offered = set()
+    for one in [option.text for option in old.options]:
+        old.select_by_visible_text(one)
+        offered |= {(one, option.text) for option in new.options}
+    assert offered == pairs
 
 
 def test_two_runs_are_compared(browser: webdriver.Chrome, site: Path) -> None:

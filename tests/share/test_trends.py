@@ -79,6 +79,27 @@ def test_every_machine_and_launcher_has_a_page_of_its_own(template: Summary) -> 
     assert pages["m2-docker"].machine_title == "Another machine"
 
 
+@pytest.mark.parametrize(
+    ("runs", "heading"), [(2, "3 more runs until a change can be found"), (4, "1 more run until a change can be found")]
+)
+def test_too_few_runs_say_how_many_are_missing(template: Summary, runs: int, heading: str) -> None:
+    (page,) = trends.pages(summaries(template, runs))
+    assert (page.heading, page.steady, page.waiting) == (heading, (), page.lines)
+
+
+def test_that_nothing_changed_is_said_of_runs_that_suffice(template: Summary) -> None:
+    runs = summaries(template, 5)
+    late = [msgspec.structs.replace(one, results=(*one.results, renamed_result(one))) for one in runs[3:]]
+    (page,) = trends.pages([*runs[:3], *late])
+    judged = len(page.lines) - 1
+    assert page.heading == f"No change found in {judged} results"
+    assert [(each.result, each.missing) for each in page.waiting] == [("new", 3)]
+
+
+def renamed_result(one: Summary) -> summary.Result:
+    return msgspec.structs.replace(one.results[0], id="new")
+
+
 def test_labelled_runs_and_results_measured_once_are_left_out(template: Summary) -> None:
     runs = summaries(template, 3)
     labelled = [msgspec.structs.replace(one, labels=("smoke",)) for one in runs]

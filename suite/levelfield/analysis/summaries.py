@@ -1,7 +1,8 @@
 """The summaries of runs as files, `summary.json` beside each record, and what a folder of them says.
 
-A summary names the record it was made from by digest and size. Without it, or where it does not fit, the record is
-analysed again. What cannot be read is named and left out.
+A summary names the record it was made from by digest and size, and is sealed by the installation that made it. One
+that does not fit, or that another installation made, counts for nothing: the record is analysed again. What cannot be
+read is named and left out.
 """
 
 import contextlib
@@ -42,8 +43,13 @@ def sealed(summary: Summary, key: bytes) -> Summary:
     return msgspec.structs.replace(summary, seal=_seal(summary, key))
 
 
+def _of_records(key: bytes) -> bytes:
+    """Return the key for what this installation computed from a record, which need not be its own measurement."""
+    return hmac.digest(key, b"made from a record", "sha256")
+
+
 def is_own(summary: Summary, key: bytes) -> bool:
-    """Return whether a summary was sealed by this installation, and is unchanged since."""
+    """Return whether a summary was sealed with this key, and is unchanged since."""
     return hmac.compare_digest(summary.seal.encode(errors="replace"), _seal(summary, key).encode())
 
 
@@ -57,8 +63,9 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def kept(folder: Path) -> Summary | None:
-    """Return the summary beside the record in a run's folder, or None where there is none that fits."""
+    """Return the summary that this installation made of the record in a run's folder; None where there is none."""
     try:
+        key = installation_key()
         summary = decoder.decode(untrusted.read_plain(folder / NAME, MAX_BYTES, inside=folder))
         if summary.schema != SCHEMA or not _is_utc(summary.started):
             return None
@@ -66,7 +73,7 @@ def kept(folder: Path) -> Summary | None:
     except (OSError, LevelfieldError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
     fits = (summary.record_sha256, summary.record_bytes) == (hashlib.sha256(content).hexdigest(), len(content))
-    return summary if fits else None
+    return summary if fits and (is_own(summary, key) or is_own(summary, _of_records(key))) else None
 
 
 def _is_utc(moment: str) -> bool:
@@ -116,8 +123,8 @@ def _summaries(folders: list[Path], skipped: list[Skipped], progress: Progress) 
         except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
             skipped.append(Skipped(folder.name, f"its analysis ended with {error.__class__.__name__}: {error}"))
         else:
-            with contextlib.suppress(LevelfieldError):  # a read-only folder: it is analysed again next time
-                write(found, folder)
+            with contextlib.suppress(LevelfieldError, OSError):  # a read-only folder: it is analysed again next time
+                write(sealed(found, _of_records(installation_key())), folder)
             yield folder, found
 
 

@@ -105,8 +105,8 @@ class Summary(msgspec.Struct, frozen=True):
     controls: Annotated[tuple[ControlDraw, ...], msgspec.Meta(max_length=_MOST)] = ()
     """Ratios that the run measured between identical arms."""
     seal: Annotated[str, msgspec.Meta(max_length=64)] = ""
-    """HMAC-SHA256 of the rest, by the key of the installation that measured the run; empty where it was made from a
-    record."""
+    """HMAC-SHA256 of the rest, by a key of the installation that made it: one key for what it measured, and another for
+    what it computed from a record."""
 
 
 decoder = msgspec.json.Decoder(Summary)

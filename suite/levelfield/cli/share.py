@@ -17,6 +17,7 @@ from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.names import plural
 from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN
+from levelfield.options.values import Typed, parse_base_url, parse_title
 from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export import TABLES, columns_of
 
@@ -116,13 +117,23 @@ def _write_card(record: "Record", folder: Path, console: Console) -> None:
         terminals.say(console, str(folder / name))
 
 
-@click.command()
-@click.argument("report", type=click.Path(path_type=Path))
-@click.option(
+SIGNERS = click.option(
     "--signers",
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
 )
+
+
+def _readable(signers: Path | None) -> None:
+    if signers is not None and not signers.is_file():
+        raise LevelfieldError(
+            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
+        )
+
+
+@click.command()
+@click.argument("report", type=click.Path(path_type=Path))
+@SIGNERS
 @click.option(
     "--page",
     metavar="FILE",
@@ -142,10 +153,7 @@ def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bo
     from levelfield.share.verify import render
     from levelfield.share.verify import verify as check
 
-    if signers is not None and not signers.is_file():
-        raise LevelfieldError(
-            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
-        )
+    _readable(signers)
     with _at_most(LIMIT_S):
         given = read(report)
         found = check(given, signers=signers)
@@ -269,21 +277,46 @@ def _say(count: int, target: Path, what: str = "rows") -> None:
 
 
 @click.command()
+@click.argument("sources", nargs=-1, metavar="[RUNS…]", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), help="Folder of the site.")
+@click.option("--title", type=Typed("text", parse_title), default="Levelfield reports", help="Title of the site.")
+@click.option(
+    "--base-url",
+    type=Typed("url", parse_base_url),
+    help="Where the site will be: for canonical links, and for the Markdown of cards that can be pasted anywhere.",
+)
+@SIGNERS
 @REPORTS
-def publish(out: Path, reports: Path) -> None:
-    """Write a static site of all runs.
+def publish(
+    sources: tuple[Path, ...], out: Path, title: str, base_url: str | None, signers: Path | None, reports: Path
+) -> None:
+    """Write a static site of runs.
 
-    It has an index with filters, every report, comparisons of two runs, and trends. Any web server for static files can
-    host it. Its pages load nothing from other sites.
+    RUNS are folders of runs, runs' own folders, and pages, also of other people; without any, it is the reports folder.
+    Each is verified. The site opens with the fastest arms on each machine and what changed, and has every report,
+    comparisons of two runs, and trends. Any web server for static files can host it. Its pages load nothing from other
+    sites.
+
+    Exit code 1: a run was left out because its verification failed.
     """
-    from levelfield.share.site import publish as write
+    from levelfield.share import site
 
     console = terminals.console()
-    if not reports.is_dir():
+    if not sources and not reports.is_dir():
         raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
+    for path in sources:
+        if not path.exists():
+            raise LevelfieldError(f"There is no {path}.", fix="Name a folder of runs, a run's folder or its page.")
+    _readable(signers)
     with console.status("reading") as status:
-        made = write(reports, out, lambda text: status.update(escape(printable(text))))
+        made = site.publish(
+            sources or (reports,),
+            out,
+            lambda text: status.update(escape(printable(text))),
+            title=title,
+            base=base_url or "",
+            signers=signers,
+        )
     for each in made.skipped:
         terminals.say(console, f"Left out: {each}", "yellow")
     terminals.say(
@@ -291,3 +324,4 @@ def publish(out: Path, reports: Path) -> None:
         f"{plural(made.runs, 'run')}, {plural(made.comparisons, 'comparison')} and "
         f"{plural(made.trends, 'page')} of trends: {out / 'index.html'}",
     )
+    sys.exit(1 if made.failed else 0)

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import click
 
+from levelfield.errors import printable
 from levelfield.record.bounds import LONGEST_S, SEED_BITS
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.files import LEAST_LATENCY_MS, MOST_LATENCY_MS
@@ -189,3 +190,22 @@ PAIR = Typed("name=value", _pair, "=".join)
 LOADGEN_TEST = Typed("latency=…,test=…", _loadgen, _write_loadgen)
 PRICE_PER_HOUR = Typed("amount/h", _price, _write_price)
 SEED_NUMBER = click.IntRange(0, 2**SEED_BITS - 1)
+
+
+_BASE_URL = re.compile(r"https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9_~%-][A-Za-z0-9._~%-]{0,99}){0,20}/?")
+LONGEST_TITLE = 120
+
+
+def parse_base_url(text: str) -> str:
+    """Return the address of a site, without a slash at its end."""
+    if not _BASE_URL.fullmatch(text):
+        raise ValueError(f"{text[:80]!r} is no address of a site, such as https://example.org/benchmarks.")
+    return text.rstrip("/")
+
+
+def parse_title(text: str) -> str:
+    """Return a title on one line, without control characters."""
+    title = printable(" ".join(text.split()))
+    if not 0 < len(title) <= LONGEST_TITLE:
+        raise ValueError(f"A title has 1 to {LONGEST_TITLE} characters.")
+    return title

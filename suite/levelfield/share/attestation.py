@@ -5,13 +5,14 @@ A page alone, the folder of a run or a record as JSON is read; no link is follow
 
 import hashlib
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from levelfield import untrusted
-from levelfield.analysis import guarded
+from levelfield.analysis import Analysis, analyse, guarded
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record import page as pages
@@ -24,10 +25,12 @@ State: TypeAlias = Literal["holds", "broken", "open", "unverified"]
 MAX_SBOM_BYTES = 32 * 1024 * 1024
 SBOM_NAME = re.compile(r"sbom/[A-Za-z0-9_@+][A-Za-z0-9@._+-]{0,200}\.cdx\.json")
 """What a statement may call a bill of materials: a file of that folder, and nothing else."""
+BROKEN = pages.DAMAGED
+"""Exit code where something is not what it was when it was made."""
 _FIX = "Name a report's HTML file or a run's folder."
 
 
-class Given(msgspec.Struct, frozen=True):
+class Given(msgspec.Struct, frozen=True, dict=True):
     """What is to be verified, decoded."""
 
     name: str
@@ -45,9 +48,15 @@ class Given(msgspec.Struct, frozen=True):
     folder: Path | None = None
     """Where bills of materials may lie; None: the page came alone."""
 
-    @property
+    @cached_property
     def record_sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """What follows from the record. Raises LevelfieldError: it holds values that no measurement gives."""
+        with guarded.computing(self.name):
+            return analyse(self.run)
 
 
 def read(path: Path) -> Given:
@@ -186,7 +195,7 @@ def of_bills(given: Given) -> list[Check]:
 def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
     """Check the signature of a statement; return the name of the signer by a file of signers, empty for none.
 
-    Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
+    Raises LevelfieldError: ssh-keygen is missing.
     """
     if given.statement is None or not given.signature:
         return "", Check(

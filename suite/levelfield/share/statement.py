@@ -251,12 +251,8 @@ def check_signature(statement: bytes, signature: str, signers: Path | None) -> S
 
     `statement`, `signature`: the bytes that were signed, and the armoured signature. Neither is trusted. `signers`: a
     file of allowed signers (`name ssh-ed25519 AAAA…`, one a line); None: no signer is known. Raises LevelfieldError:
-    ssh-keygen is missing, or the file of signers is.
+    ssh-keygen is missing.
     """
-    if signers is not None and not signers.is_file():
-        raise LevelfieldError(
-            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
-        )
     if len(signature) > MAX_SIGNATURE_BYTES or not _canonical(signature):
         return Signature(good=False)
     with tempfile.TemporaryDirectory(prefix="levelfield-signature-") as folder:

@@ -15,6 +15,7 @@ from levelfield.analysis.summary import Summary
 from levelfield.compare import trend
 from levelfield.compare.trend import Change, Point, Runs, Series, Trend
 from levelfield.compare.trend_show import answer, fact_value, value
+from levelfield.names import plural
 
 MARGIN = 0.02
 WIDTH, HEIGHT, EDGE = 640, 150, 8
@@ -76,6 +77,8 @@ class Line(msgspec.Struct, frozen=True):
     bottom: str
     """Values at the upper and lower edge, with units."""
     latest: str
+    missing: int
+    """Runs with a number that a change cannot be called without."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -91,6 +94,8 @@ class Page(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     """Largest newest change first."""
 
+    fewest: int = trend.FEWEST_RUNS
+
     @property
     def changed(self) -> tuple[Line, ...]:
         """Lines whose level changed, or which drift."""
@@ -98,8 +103,24 @@ class Page(msgspec.Struct, frozen=True):
 
     @property
     def steady(self) -> tuple[Line, ...]:
-        """The other ones."""
-        return tuple(line for line in self.lines if not line.moved)
+        """Lines in which no change was found, of runs that suffice."""
+        return tuple(line for line in self.lines if not line.moved and not line.missing)
+
+    @property
+    def waiting(self) -> tuple[Line, ...]:
+        """Lines of too few runs to call a change."""
+        return tuple(line for line in self.lines if line.missing)
+
+    @property
+    def heading(self) -> str:
+        """The answer; that nothing changed is said only of runs that suffice."""
+        judged = len(self.lines) - len(self.waiting)
+        if self.changed:
+            return f"{len(self.changed)} of {plural(judged, 'result')} changed"
+        if judged:
+            return f"No change found in {plural(judged, 'result')}"
+        missing = min(line.missing for line in self.lines)
+        return f"{plural(missing, 'more run')} until a change can be found"
 
 
 def pages(summaries: Iterable[Summary]) -> tuple[Page, ...]:
@@ -163,6 +184,7 @@ def _line(runs: Runs, series: Series) -> Line | None:
         top=value(high, series.unit),
         bottom=value(low, series.unit),
         latest=value(numbers[-1], series.unit),
+        missing=max(0, trend.FEWEST_RUNS - len(numbers)),
     )
 
 

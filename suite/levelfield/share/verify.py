@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield import analysis
 from levelfield.analysis import Analysis, guarded
 from levelfield.compare import ab as pairs
 from levelfield.compare.formats.html import within
@@ -123,9 +122,9 @@ def _page(given: Given, record: Check) -> Check:
     if record.state != "holds":
         return Check("page", "unverified", f"It does not hold this record, so that it is not compared. {_ANEW}")
     evidence = Evidence(given.block, given.record_sha256, *given.page_statement)
-    text, found, rendered = given.page.decode(), analysis.analyse(given.run), ""
+    text, rendered = given.page.decode(), ""
     for gate in _gates(given.run):
-        rendered = _rendered(given.run, found, gate, evidence)
+        rendered = _rendered(given.run, given.analysis, gate, evidence)
         if rendered == text:
             return Check("page", "holds", "Rendered again from the record, it is the same, byte for byte.")
     place = (_first_difference(text, rendered),)
@@ -146,7 +145,7 @@ def render(given: Given) -> str:
     stated = (given.statement or b"").decode(errors="replace")
     evidence = msgspec.structs.replace(pages.pack(given.content), statement=stated, signature=given.signature)
     with guarded.computing(given.name):
-        return _rendered(given.run, analysis.analyse(given.run), _gates(given.run)[0], evidence)
+        return _rendered(given.run, given.analysis, _gates(given.run)[0], evidence)
 
 
 def _rendered(run: Run, found: Analysis, gate: Gate | None, evidence: Evidence) -> str:

@@ -1,38 +1,48 @@
 "use strict";
 (() => {
   const by = (id) => document.getElementById(id);
-  const entries = [...by("entries").children];
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const fields = { machine: by("f-machine"), backends: by("f-backend"), models: by("f-model"), launcher: by("f-launcher") };
-  const text = by("f-text");
+  const parts = all("[data-machine], [data-backends], [data-models], [data-launcher]");
+  const [entries, sections, text, two] = [[...by("entries").children], all("main > section + section"), by("f-text"), by("two")];
+  const fits = (part, name, value) => !value || !(name in part.dataset) || part.dataset[name].split("|").includes(value);
+
   const filter = () => {
     const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const entry of entries) {
-      const fits = Object.entries(fields).every(([name, field]) => !field.value || entry.dataset[name].split("|").includes(field.value))
-        && words.every((word) => entry.textContent.toLowerCase().includes(word));
-      entry.hidden = !fits;
-      shown += fits ? 1 : 0;
+    for (const part of parts) {
+      part.hidden = !Object.entries(fields).every(([name, field]) => fits(part, name, field.value))
+        || (part.matches(".entry") && !words.every((word) => part.textContent.toLowerCase().includes(word)));
     }
+    const visible = (part) => !part.hidden;
+    for (const section of sections) section.hidden = !all(".entry, #pairs > li", section).some(visible);
+    const shown = entries.filter(visible).length;
     by("shown").textContent = shown === entries.length ? "" : `${shown} of ${entries.length} runs`;
+    if (two && !two.closest("section").hidden) offer();
   };
-  by("filters").hidden = false;
-  by("filters").addEventListener("submit", (event) => event.preventDefault());
+
+  const links = two ? all("#pairs a") : [];
+  const [older, newer, go] = [by("c-old"), by("c-new"), by("c-go")];
+  const put = (field, ids) => {
+    const before = field.value;
+    field.replaceChildren(...[...new Set(ids)].map((id) => new Option(id, id)));
+    if (ids.includes(before)) field.value = before;
+  };
+  const offered = () => links.filter((link) => !link.parentElement.hidden);
+  const offer = () => {
+    put(older, offered().map((link) => link.dataset.old));
+    put(newer, offered().filter((link) => link.dataset.old === older.value).map((link) => link.dataset.new));
+  };
+
   const heard = (field, changed) => { for (const name of ["input", "change"]) field.addEventListener(name, changed); };
   for (const field of [...Object.values(fields), text]) heard(field, filter);
-  filter();
-
-  const two = by("two");
-  if (!two) return;
-  const links = [...by("pairs").querySelectorAll("a")];
-  const page = new Map(links.map((link) => [`${link.dataset.old}\n${link.dataset.new}`, link.getAttribute("href")]));
-  const [older, newer, go] = [by("c-old"), by("c-new"), by("c-go")];
-  for (const [field, name] of [[older, "old"], [newer, "new"]]) {
-    for (const id of [...new Set(links.map((link) => link.dataset[name]))].sort().reverse()) field.append(new Option(id, id));
+  by("filters").hidden = false;
+  by("filters").addEventListener("submit", (event) => event.preventDefault());
+  if (two) {
+    heard(older, offer);
+    go.addEventListener("click", () => {
+      location.href = links.find((link) => link.dataset.old === older.value && link.dataset.new === newer.value).getAttribute("href");
+    });
+    two.hidden = false;
   }
-  const chosen = () => page.get(`${older.value}\n${newer.value}`) || page.get(`${newer.value}\n${older.value}`);
-  const look = () => { go.disabled = !chosen(); };
-  for (const field of [older, newer]) heard(field, look);
-  go.addEventListener("click", () => { const target = chosen(); if (target) location.href = target; });
-  two.hidden = false;
-  look();
+  filter();
 })();

@@ -1,0 +1,97 @@
+"""Machines side by side: the newest comparable run of each, and which of their rankings agree.
+
+Two machines disagree on two arms where each ranks both, and in opposite order. Arms of one rank are not told apart, so
+they contradict nothing. Ranks hold for all pairs of a block at once (`statistics.ranking`).
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from levelfield.names import plural
+from levelfield.report import overview
+from levelfield.report.overview import Cell
+from levelfield.share.matrix import Ranks
+from levelfield.share.runs import Entry
+
+Ranking: TypeAlias = Literal["", "agrees", "differs", "not decided"]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A machine in a comparison of several, by its run."""
+
+    run: Entry
+    cells: tuple[Cell | None, ...]
+    """One for each arm; None: it was not ranked here."""
+    ranking: Ranking = ""
+    """Beside that of the first machine; empty for itself."""
+    says: str = ""
+    """How many pairs of arms both tell apart, or which they order otherwise."""
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """One case that several machines answered."""
+
+    column: overview.Column
+    arms: tuple[tuple[str, str], ...]
+    """Name and backend of those that two machines or more have."""
+    places: tuple[Place, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no ranking differs from that of the first machine, and one at least is known to agree."""
+        found = {place.ranking for place in self.places}
+        return "agrees" in found and "differs" not in found
+
+
+def newest(runs: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return one ranked run of each machine, of runs from the newest on: one that shares a case with the newest."""
+    found: dict[str, list[Entry]] = {}
+    for one in runs:
+        if one.matrix.ranks and not one.labels:
+            found.setdefault(one.machine, []).append(one)
+    groups = list(found.values())
+    asked = groups[0][0].matrix.ranks.keys() if groups else set()
+    return tuple(next((one for one in group if asked & one.matrix.ranks.keys()), group[0]) for group in groups)
+
+
+def shared(runs: Sequence[Entry]) -> tuple[Shared, ...]:
+    """Return every case that two machines or more answered with two arms or more in common."""
+    columns = {column.case.id: column for one in reversed(runs) for column in one.matrix.columns}
+    found = (_shared(columns[case], [one for one in runs if case in one.matrix.ranks]) for case in columns)
+    return tuple(one for one in found if one is not None)
+
+
+def _shared(column: overview.Column, runs: Sequence[Entry]) -> Shared | None:
+    case = column.case.id
+    lines = [{line.arm: line for line in one.matrix.lines if line.arm in one.matrix.ranks[case]} for one in runs]
+    counted = Counter(arm for of in lines for arm in of)
+    arms = {arm: line.backend for of in lines for arm, line in of.items() if counted[arm] > 1}
+    if len(arms) < 2:
+        return None
+    places: list[Place] = []
+    for one, of in zip(runs, lines, strict=True):
+        at = [each.case.id for each in one.matrix.columns].index(case)
+        cells = tuple(of[arm].cells[at] if arm in of else None for arm in arms)
+        said = _beside(runs[0].matrix.ranks[case], one.matrix.ranks[case], arms) if places else ("", "")
+        places.append(Place(one, cells, *said))
+    return Shared(column, tuple(arms.items()), tuple(places))
+
+
+def _beside(first: Ranks, other: Ranks, arms: Iterable[str]) -> tuple[Ranking, str]:
+    """Compare a ranking with the first one, pair by pair of the arms that both rank apart."""
+    common = [arm for arm in arms if arm in first and arm in other]
+    apart = [
+        sorted(pair, key=lambda arm: other[arm])
+        for pair in itertools.combinations(common, 2)
+        if first[pair[0]] != first[pair[1]] and other[pair[0]] != other[pair[1]]
+    ]
+    against = [(ahead, behind) for ahead, behind in apart if first[ahead] > first[behind]]
+    if against:
+        ahead, behind = max(against, key=lambda pair: first[pair[0]] - first[pair[1]] + other[pair[1]] - other[pair[0]])
+        more = f", and {plural(len(against) - 1, 'more pair')}" if len(against) > 1 else ""
+        return "differs", f"{ahead} before {behind}{more}"
+    return ("agrees", f"{plural(len(apart), 'pair')} in the same order") if apart else ("not decided", "")

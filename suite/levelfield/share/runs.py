@@ -1,0 +1,171 @@
+"""The runs of a site: found, verified, and reduced to what its pages need."""
+
+import contextlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from levelfield.analysis import Analysis, guarded, summary
+from levelfield.analysis.environment import machine_key, machine_title
+from levelfield.analysis.summary import Reduced, Summary
+from levelfield.analysis.types import BlockAnalysis
+from levelfield.errors import LevelfieldError
+from levelfield.names import plural
+from levelfield.record import files
+from levelfield.record.schema import Block
+from levelfield.report import answers, names, sentences
+from levelfield.share import attestation, matrix, verify
+from levelfield.share.attestation import Given
+from levelfield.share.matrix import Matrix
+
+OPERATORS = "operators"
+"""Stands for all single operators of a run."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+"""What a run's id may be to become the name of a folder."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One run."""
+
+    id: str
+    started: str
+    title: str
+    """The verdict in a sentence."""
+    parity: str
+    machine: str
+    """Key of the hardware."""
+    machine_title: str
+    launcher: str
+    labels: tuple[str, ...]
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    stack: tuple[str, ...]
+    """`torch 2.13.0`, one for every framework."""
+    sha256: str
+    """Of the record."""
+    signer: str
+    """Who signed it, by the file of signers; empty: nobody that is known."""
+    matrix: Matrix
+
+
+class SiteRuns(msgspec.Struct, frozen=True):
+    """What a site is made of."""
+
+    entries: tuple[Entry, ...]
+    """Newest first."""
+    summaries: tuple[Summary, ...]
+    reduced: dict[str, Reduced]
+    """Of each run, what a comparison needs."""
+    skipped: tuple[str, ...]
+    """What is left out, and why."""
+    failed: int
+    """Runs among them that were changed after they were made, or damaged."""
+
+
+def paths_of(sources: Sequence[Path]) -> list[Path]:
+    """Return every run: a folder without a record of its own is one of runs."""
+    found: list[Path] = []
+    for source in sources:
+        found += files.runs_in(source) if source.is_dir() and not files.has_record(source) else [source]
+    return found
+
+
+def read_runs(
+    paths: Sequence[Path],
+    say: Callable[[str], None],
+    keep: Callable[[Entry, Given, str], None],
+    *,
+    signers: Path | None = None,
+) -> SiteRuns:
+    """Verify every run, once, and give each with its page to `keep`.
+
+    What cannot be read, fails verification, or has an id that no folder can have, is left out.
+    """
+    entries: dict[str, Entry] = {}
+    summaries: list[Summary] = []
+    reduced: dict[str, Reduced] = {}
+    skipped: list[str] = []
+    failed = 0
+    for number, path in enumerate(paths, start=1):
+        say(f"verifying {path.name} ({number} of {len(paths)})")
+        try:
+            given = attestation.read(path)
+            known = entries.get(given.run.id)
+            if known is not None and known.sha256 == given.record_sha256:
+                continue
+            if known is not None or not _ID.fullmatch(given.run.id):
+                skipped.append(f"{path.name}: its run's id is taken, or can be no folder's name")
+                continue
+            page, signer = _verified(given, signers)
+            one = _entry(given, signer)
+            with guarded.computing(given.name):
+                of_comparison = summary.reduce(given.run, given.record_sha256, given.analysis)
+            keep(one, given, page)
+        except LevelfieldError as error:
+            failed += error.exit_code == attestation.BROKEN
+            skipped.append(f"{path.name}: {error.message}")
+        except OSError:
+            raise  # of the disk that the site is written to
+        except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
+            skipped.append(f"{path.name}: its analysis ended with {error.__class__.__name__}")
+        else:
+            entries[one.id], reduced[one.id] = one, of_comparison
+            with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
+                sha256, size = one.sha256, len(given.content)
+                summaries.append(summary.summarise(given.run, given.analysis, record_sha256=sha256, record_bytes=size))
+    newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
+    return SiteRuns(tuple(newest), tuple(summaries), reduced, tuple(skipped), failed)
+
+
+def _verified(given: Given, signers: Path | None) -> tuple[str, str]:
+    """Return a run's page, made anew where it is not what this version renders of the record, and its known signer.
+
+    Raises LevelfieldError: its verification failed.
+    """
+    found = verify.verify(given, signers=signers)
+    broken = [check for check in found.checks if check.state == "broken"]
+    if broken:
+        raise LevelfieldError(
+            f"Its verification failed: {broken[0].topic}: {broken[0].says}", fix="", exit_code=attestation.BROKEN
+        )
+    holds = any(check.topic == "page" and check.state == "holds" for check in found.checks)
+    return given.page.decode() if holds and given.page is not None else verify.render(given), found.signer
+
+
+def _entry(given: Given, signer: str) -> Entry:
+    run, found = given.run, given.analysis
+    models = [OPERATORS if _is_operator(each) else names.network(each.case) for each in run.blocks]
+    versions = {each for image in run.images for each in image.distributions.items()}
+    return Entry(
+        id=run.id,
+        started=run.started,
+        title=_title(found),
+        parity=sentences.parity(found),
+        machine=machine_key(run.machine),
+        machine_title=machine_title(run.machine),
+        launcher=run.settings.launcher,
+        labels=run.labels,
+        models=tuple(dict.fromkeys(models)),
+        backends=run.settings.backends,
+        stack=tuple(sorted(f"{name} {version}" for name, version in versions if names.is_framework(name))),
+        sha256=given.record_sha256,
+        signer=signer,
+        matrix=matrix.of(found),
+    )
+
+
+def _is_operator(block: Block | BlockAnalysis) -> bool:
+    return block.case.definition.operators
+
+
+def _title(found: Analysis) -> str:
+    """Return the verdict in a sentence; operators are counted, not named."""
+    models = tuple(each for each in found.blocks if not _is_operator(each))
+    count = len(found.blocks) - len(models)
+    if not count:
+        return answers.overall(found)
+    counted = f"{plural(count, 'operator')} compared."
+    return f"{answers.overall(replace(found, blocks=models))} {counted}" if models else counted
