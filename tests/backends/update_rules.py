@@ -11,7 +11,6 @@ import levelfield
 from levelfield.zoo import models
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import AdamW
-from tests.commands import IMPORTS
 
 ROOT = Path(levelfield.__file__).parents[2]
 CHILD = Path(__file__).with_name("updating_child.py")
@@ -33,7 +32,7 @@ def checked(backend: str, model: str) -> dict[str, dict[str, Any]]:
     """Return what is found of the right rule and of each mistake, by its name."""
     done = subprocess.run(
         [sys.executable, str(CHILD), backend, model],
-        env={**os.environ, "PYTHONPATH": IMPORTS},
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,

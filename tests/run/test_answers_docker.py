@@ -1,6 +1,5 @@
 """What no default run measures, in every framework's container: one launch each, and no rounds."""
 
-import shutil
 from collections.abc import Sequence
 
 import docker
@@ -14,6 +13,7 @@ from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.zoo import models
 from tests.engines import none_left
 
@@ -73,7 +73,7 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
                 _equal(outcomes)
     finally:
         end_workers(list(running.values()))
-        shutil.rmtree(site.caches, ignore_errors=True)
+        remove_caches(site.caches)
     assert {arm: len(outcome.launch.served) for arm, outcome in running.items()} == {
         arm: (2 if arm in RESIDENT else 1) * len(names) - 1 for arm in backends
     }
@@ -114,7 +114,7 @@ def _verified(engine: docker.DockerClient, selection: plan.Selection) -> list[Ou
         outcomes = bring_up(site, block.case, block.arms, verify=True, launch_measured=False)
         end_workers(outcomes)
     finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
+        remove_caches(site.caches)
     _equal(outcomes)
     assert none_left(engine)
     return outcomes

@@ -1,6 +1,5 @@
 """The data pipeline in containers: each framework reads the same, computes the same, and says what it waited."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from levelfield.run.options import Options
 from levelfield.run.start import start_run
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.run import RunInProgress
 from levelfield.zoo import models
 
@@ -36,7 +36,7 @@ def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -
         folder = start_run(chosen, Options(seed=7, reports=reports), site)
         RunInProgress(folder, site, SilentListener()).measure()
     finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
+        remove_caches(site.caches)
     run = journal.fold(journal.read(folder / JOURNAL))
     (block,) = run.blocks
     assert models.get(block.case.model).dataset_items

@@ -1,6 +1,5 @@
 """One model, trained by two processes inside one container, by every framework's own engine."""
 
-import shutil
 from pathlib import Path
 
 import docker
@@ -16,6 +15,7 @@ from levelfield.run.options import Options
 from levelfield.run.start import start_run
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.run import RunInProgress
 from tests.engines import none_left
 
@@ -46,7 +46,7 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
         folder = start_run(chosen, Options(seed=7, reports=reports), site)
         RunInProgress(folder, site, SilentListener()).measure()
     finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
+        remove_caches(site.caches)
     run = journal.fold(journal.read(folder / JOURNAL))
     (block,) = run.blocks
     (generation,) = block.generations

@@ -1,6 +1,5 @@
 """Training in real containers: a small bench, every framework on every model, and a batch that does not fit."""
 
-import shutil
 from pathlib import Path
 
 import docker
@@ -15,6 +14,7 @@ from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import end_workers
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.training_verification import verify_trainings
 from levelfield.statistics.windows import least_calls
 from tests.commands import run
@@ -68,7 +68,7 @@ def test_every_training_equals_the_reference(
         finally:
             end_workers(outcomes)
     finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
+        remove_caches(site.caches)
     for outcome in outcomes:
         assert outcome.launch.parity is not None, outcome.launch.failure
         assert outcome.launch.parity.training is not None
