@@ -169,7 +169,7 @@ def test_one_that_fills_the_disk_of_this_machine(
 def test_one_that_lies(
     engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec, lie: dict[str, object], says: str
 ) -> None:
-    line = json.dumps(msgspec.json.encode(msgspec.structs.replace(WINDOW, **lie)).decode())
+    line = json.dumps(msgspec.json.encode(Measured(msgspec.structs.replace(WINDOW, **lie))).decode())
     one = run_inside(engine, launcher, spec, f"{READY}{NEXT}print({line}, flush=True)\ninput()")
     one.await_ready(PATIENCE_S)
     with pytest.raises(WorkerError, match=says) as caught:
