@@ -98,7 +98,7 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
         id="x",
         started="x",
         tool_version="x",
-        tool_sha256="x",
+        tool_sha256="0" * 64,
         command=(),
         settings=Settings(
             profile=made.profile.name,

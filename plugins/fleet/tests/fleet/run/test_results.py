@@ -72,7 +72,7 @@ def test_what_is_no_record_is_refused(fleet: Path, content: bytes) -> None:
     [
         ({"lock_sha256": "0" * 64}, "the lock of onnxruntime"),
         ({"tag": "levelfield/onnxruntime:other"}, "onnxruntime is levelfield/onnxruntime:other"),
-        ({"layers": ("sha256:0",)}, "the layers of onnxruntime"),
+        ({"layers": ("sha256:" + "0" * 64,)}, "the layers of onnxruntime"),
         ({"variant": "cu13"}, "onnxruntime cu13 was not asked for"),
         ({"launcher": "venv", "lock_sha256": "0" * 64}, "the lock of onnxruntime"),
     ],
@@ -89,7 +89,7 @@ def test_other_images_are_refused_for_good(fleet: Path, change: dict[str, object
 def test_layers_are_compared_only_where_the_head_has_them(fleet: Path) -> None:
     wanted = {name: msgspec.structs.replace(each, layers=()) for name, each in expected(record()).items()}
     (image,) = record().images
-    other = record(images=(msgspec.structs.replace(image, layers=("sha256:0",)),))
+    other = record(images=(msgspec.structs.replace(image, layers=("sha256:" + "0" * 64,)),))
     assert keep(measured(other), asked(images=wanted), fleet, ()).run == other.id
 
 
