@@ -143,7 +143,8 @@ def container_of(
         yield container
     finally:
         arguments = client, str(container.id)
-        threading.Thread(target=_remove_container, args=arguments, name=_REMOVAL, daemon=True).start()
+        # No daemon: the command ends once the container is gone.
+        threading.Thread(target=_remove_container, args=arguments, name=_REMOVAL).start()
 
 
 def wait_for_removals() -> None:

@@ -18,7 +18,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.images.wheels import silent
 from levelfield.paths import cache_folder
-from levelfield.record import files, journal
+from levelfield.record import files, journal, page
 from levelfield.record.schema import Run
 from levelfield_fleet.run import asking, images, local, messages
 from levelfield_fleet.run import cluster as clusters
@@ -178,7 +178,7 @@ def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
     resumed = fleet.run("--resume", "second").wait()
     assert resumed.code == NOT_DECIDED, resumed.out + resumed.err
     assert fleet.state.nodes["node-01"] == first
-    file = fleets.folder("second", fleet.reports) / "node-01" / first.runs[0].run / files.NAME
+    file = fleets.folder("second", fleet.reports) / "node-01" / first.runs[0].run / page.NAME
     assert file.stat().st_mtime < begun
     record = fleet.record("node-02")
     assert record.id == cut_off.name
