@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from levelfield.record import files
-from levelfield.record.schema import Run
+from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
 from tests.commands import ROOT, run
 from tests.records_builder import make_run
 from tests.share.evidence import broken, check, leave, small
 
 Place = tuple[str | int, ...]
+Changes = tuple[tuple[Place, Any], ...]
 LAUNCH: Place = ("blocks", 0, "generations", 0, "launches", 0)
 TURN: Place = ("blocks", 0, "generations", 0, "rounds", 0, "turns", 0)
 PARITY: Place = (*LAUNCH, "parity")
@@ -64,6 +65,36 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
 @pytest.mark.parametrize("of", [small(), TRAINED, DRIVEN, make_run(max_calls=5)])
 def test_a_run_as_it_was_measured_agrees_with_itself(of: Run) -> None:
     assert list(contradictions.of(of)) == []
+
+
+LOWER: Changes = (
+    (("blocks", 0, "case", "precision"), "bf16"),
+    ((*PARITY, "tolerance"), 0.03),
+    ((*PARITY, "centred_error"), 0.084),
+)
+STEPS: Changes = (((*PARITY, "element_error"), 1.2), ((*PARITY, "element_tolerance"), 2.0))
+
+
+def test_a_centred_error_is_held_against_the_tolerance_that_it_was_judged_by() -> None:
+    """MobileNet in bf16 on PyTorch: what it may be follows from the reference, and is recorded."""
+
+    def said(*more: tuple[Place, Any]) -> str:
+        return "\n".join(contradictions.of(changed(small(), *LOWER, *more)))
+
+    assert "centred error of 8.4e-02, where 7.5e-02" in said(), "of a record that does not say it"
+    assert "centred" not in said(((*PARITY, "centred_tolerance"), 0.5))
+    assert "where 8.0e-02" in said(((*PARITY, "centred_tolerance"), 0.08))
+    assert "where 5.0e-01" in said(((*PARITY, "centred_tolerance"), 0.9), ((*PARITY, "centred_error"), 0.8))
+
+
+def test_single_numbers_of_ones_own_file_may_move_further_than_their_size() -> None:
+    """Answers in steps, and inputs to which a network answers nearly alike: neither decides alone."""
+    assert "largest error of a number of 1.2e+00" in "\n".join(contradictions.of(changed(small(), *STEPS)))
+    block = small().blocks[0]
+    own = OwnFile("m-00000000", "m.onnx", "0" * 64, 1, (), ("y",), "fp32", 17)
+    changes = (*STEPS, ((*PARITY, "centred_error"), 0.3), (("settings", "own"), msgspec.to_builtins(own)))
+    assert block.generations[0].launches[0].arm != block.canary
+    assert list(contradictions.of(changed(small(), *changes))) == []
 
 
 @pytest.mark.parametrize("said", CHANGES)

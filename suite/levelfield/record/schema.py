@@ -287,6 +287,8 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Largest error of a single number, |out − ref| / (|ref| + the scale of its row)."""
     element_tolerance: float | Absent = Absent("an older version did not compute it")
     """How far single numbers of the reference move when weights and inputs are rounded (`zoo.sensitivity`)."""
+    centred_tolerance: float | Absent = Absent("an older version did not record it")
+    """Largest centred error that counts as equal; of a user's own file the centred error decides nothing."""
     doubt: str = ""
     """Of an ONNX file to which `onnx`'s evaluator in float64 answers otherwise than the reference: to which of the two
     this answer is nearer; empty: it does not, or was not asked."""

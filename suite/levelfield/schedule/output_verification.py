@@ -165,6 +165,7 @@ def _compared(
         top_1=errors.top_1 if errors and errors.top_1 is not None else Absent("its output is no vector of classes"),
         element_error=errors.element if errors and finite else absent,
         element_tolerance=element if math.isfinite(element) else Absent("nobody knows how far the reference moves"),
+        centred_tolerance=judgement.centred_tolerance if errors else absent,
     )
 
 

@@ -1,5 +1,6 @@
 """What a record says against itself: it holds some conclusions beside what they follow from, and these must agree."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,7 +13,9 @@ from levelfield.record.disturbance import Disturbed
 from levelfield.record.schema import Absent, Block, Launch, Parity, Run, Window
 
 CENTRED = 2.5
-"""How far a centred error may be over the tolerance below fp32 (`zoo.parity.CENTRED`)."""
+"""How far a centred error could be over the tolerance below fp32, in records that do not say it."""
+MOST_CENTRED = 0.5
+"""A constant answer has 1 (`zoo.parity.MOST`)."""
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
 _BEFORE_MEASURING = ("image", "launch", "load")
@@ -74,7 +77,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         if {each.arm for each in generation.launches} - known:
             yield "a launch of an arm that it does not have"
         for launch in generation.launches:
-            yield from _launch(block, launch)
+            yield from _launch(block, launch, own=run.settings.own is not None)
         for round_ in generation.rounds:
             yield from _disturbed(round_.disturbed)
             for turn in round_.turns:
@@ -101,11 +104,12 @@ def _disturbed(reasons: Disturbed) -> Iterator[str]:
             yield f"{one_line(reason.signal)} disturbed it within its limit"
 
 
-def _launch(block: Block, launch: Launch) -> Iterator[str]:
+def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
     for parity in (launch.parity, launch.parity_after):
         if parity is None:
             continue
-        wrong = list(_errors(parity, block.case.precision)) if parity.equal else []
+        of_own = own and launch.arm != block.canary
+        wrong = list(_errors(parity, block.case.precision, own=of_own)) if parity.equal else []
         wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
         yield from (f"the answer of {one_line(launch.arm)}: {said}" for said in wrong)
     before, after = launch.parity, launch.parity_after
@@ -116,21 +120,27 @@ def _launch(block: Block, launch: Launch) -> Iterator[str]:
             yield f"a test of {one_line(launch.arm)} that is valid and invalid"
 
 
-def _errors(parity: Parity, precision: str) -> Iterator[str]:
-    """Yield why an answer that is called equal is not."""
+def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
+    """Yield why an answer that is called equal is not.
+
+    `own`: whether it is of a user's own file, whose single numbers may move further than their size.
+    """
     if parity.reason or isinstance(parity.relative_error, Absent):
         yield "it is equal, and says why it is not"
-    centred = parity.tolerance * (1 if precision == "fp32" else CENTRED)
-    pairs: list[tuple[str, float | Absent, float | Absent]] = [
-        ("relative error", parity.relative_error, parity.tolerance),
-        ("centred error", parity.centred_error, centred),
-        ("largest error of a number", parity.element_error, parity.element_tolerance),
+    centred: float | Absent = parity.centred_tolerance if own else parity.tolerance
+    if precision != "fp32" and not own:
+        recorded = parity.centred_tolerance
+        centred = parity.tolerance * CENTRED if isinstance(recorded, Absent) else min(recorded, MOST_CENTRED)
+    checked: list[tuple[str, float | Absent, float | Absent, float]] = [
+        ("relative error", parity.relative_error, parity.tolerance, 1.0),
+        ("centred error", parity.centred_error, centred, 1.0),
+        ("largest error of a number", parity.element_error, parity.element_tolerance, math.inf if own else 1.0),
     ]
     if parity.training is not None:
         errors, tolerances = map(msgspec.structs.asdict, (parity.training.errors, parity.training.tolerances))
-        pairs += [(f"training error of the {name}", errors[name], tolerances[name]) for name in errors]
-    for what, error, limit in pairs:
-        if isinstance(error, float) and isinstance(limit, float) and not 0 <= error <= limit < 1:
+        checked += [(f"training error of the {name}", errors[name], tolerances[name], 1.0) for name in errors]
+    for what, error, limit, most in checked:
+        if isinstance(error, float) and isinstance(limit, float) and not 0 <= error <= limit < most:
             yield f"it is equal with a {what} of {error:.1e}, where {limit:.1e} are allowed"
 
 

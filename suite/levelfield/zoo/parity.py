@@ -75,6 +75,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """One sentence; empty when equal."""
     errors: Errors | None
     """None when the shapes differ."""
+    centred_tolerance: float = math.inf
 
 
 def compare(output: npt.NDArray[Any], reference: npt.NDArray[np.float64]) -> Errors:
@@ -126,6 +127,7 @@ def judge(
         tolerance=tolerance,
         reason=reason,
         errors=errors,
+        centred_tolerance=limit,
     )
 
 

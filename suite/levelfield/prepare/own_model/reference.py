@@ -295,6 +295,7 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
         element_tolerance=(
             single.element if single and math.isfinite(single.element) else Absent("it is not known how far it moves")
         ),
+        centred_tolerance=Absent("the centred error of a user's own file decides nothing"),
         doubt=_doubt(given, reference),
     )
     if worst is None or not finite:
