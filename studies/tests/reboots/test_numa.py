@@ -58,8 +58,11 @@ def bench(*options):
         while process.poll() is None:
             seen |= workers()
             time.sleep(0.5)
-    records = sorted(glob.glob("/root/reports/*/run.json"), key=os.path.getmtime)
-    record = json.loads(read(records[-1])) if records and process.returncode in (0, 1) else {}
+    runs = sorted(glob.glob("/root/reports/*/report.html"), key=os.path.getmtime)
+    record = {}
+    if runs and process.returncode in (0, 1):
+        subprocess.run(["levelfield", "export", runs[-1], "--record", "/root/record.json"], check=True, stdout=subprocess.DEVNULL)
+        record = json.loads(read("/root/record.json"))
     facts = record.get("machine", {})
     return {
         "code": process.returncode,
