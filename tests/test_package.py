@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -41,8 +40,7 @@ def test_a_second_build_from_the_source_distribution_has_the_same_bytes(
     built: tuple[Path, Path], tmp_path: Path
 ) -> None:
     wheel, source_distribution = built
-    with tarfile.open(source_distribution) as packed:
-        packed.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xf", source_distribution, "-C", tmp_path], check=True)
     again = build(tmp_path / source_distribution.name.removesuffix(".tar.gz"), tmp_path / "dist")
     assert [each.name for each in again] == [wheel.name, source_distribution.name]
     assert again[0].read_bytes() == wheel.read_bytes()
