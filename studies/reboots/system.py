@@ -45,6 +45,8 @@ _EARLY = ("etc/initramfs-tools", "usr/share/initramfs-tools")
 _MODULES = "usr/local/lib/python3.11/dist-packages"
 _LOCKS = ("tool/runtime.lock", "onnxruntime/cpu.lock")
 _CODE = "opt/levelfield"
+"""Where this checkout is, laid out as here."""
+_PATHS = f"/{_CODE}/suite\n/{_CODE}\n"
 _SLOWED = "\nfrom studies.reboots import slowdown\n\nslowdown.apply(InferenceSession)\n"
 """Appended to the package `onnxruntime`."""
 
@@ -97,7 +99,7 @@ def _identity() -> str:
     """Return a digest of everything that is kept."""
     files = [images_root() / lock for lock in _LOCKS]
     files += [path for folder in _EARLY for path in sorted((_GUEST / folder).rglob("*")) if path.is_file()]
-    parts = [repr((OLD, NEW, PACKAGES, _OPTIONS, _SLOWED)).encode(), *(path.read_bytes() for path in files)]
+    parts = [repr((OLD, NEW, PACKAGES, _OPTIONS, _SLOWED, _PATHS)).encode(), *(path.read_bytes() for path in files)]
     return hashlib.sha256(b"\n".join(parts)).hexdigest()[:20]
 
 
@@ -127,16 +129,16 @@ def _install(root: Path) -> None:
     for lock in _LOCKS:
         command += ["--requirement", str(images_root() / lock)]
     _run(command, "The locked wheels could not be installed", found.environment)
-    (modules / "levelfield.pth").write_text(f"/{_CODE}\n", encoding="utf-8")
+    (modules / "levelfield.pth").write_text(_PATHS, encoding="utf-8")
     with (modules / "onnxruntime" / "__init__.py").open("a", encoding="utf-8") as file:
         file.write(_SLOWED)
     _chroot(root, "-m", "compileall", "-q", f"/{_MODULES}")
 
 
 def _install_code(root: Path) -> None:
-    for source in (package_root(), images_root(), Path(__file__).parents[1]):
-        ignored = shutil.ignore_patterns("__pycache__", "tests", "guest")
-        shutil.copytree(source, root / _CODE / source.name, ignore=ignored)
+    ignored = shutil.ignore_patterns("__pycache__", "tests", "guest")
+    for source, place in ((package_root(), "suite"), (images_root(), ""), (Path(__file__).parents[1], "")):
+        shutil.copytree(source, root / _CODE / place / source.name, ignore=ignored)
     _chroot(root, "-m", "compileall", "-q", f"/{_CODE}")
     copy = [
         "cp",
