@@ -222,11 +222,11 @@ class Torch:
             return msgspec.structs.replace(found, kernels_source="nothing: cuBLAS and cuDNN are not asked")
         torch = self._torch
         mkl, onednn = torch.backends.mkl, torch.backends.mkldnn
-        tensors = [torch.from_numpy(inputs[name]) for name in self._names]
 
         def call() -> None:
             with torch.inference_mode(), mkl.verbose(mkl.VERBOSE_ON), onednn.verbose(onednn.VERBOSE_ON):
-                self._call(*tensors)
+                # As in the timed call: a compiled module is compiled again for tensors from outside of inference mode.
+                self._call(*[torch.from_numpy(inputs[name]) for name in self._names])
 
         counted = kernels.count_verbose(kernels.output_of(call))
         source = "what MKL and oneDNN print of one call" if counted else _OWN_KERNELS

@@ -198,11 +198,12 @@ class RunResources(msgspec.Struct, frozen=True):
 
 
 def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
-    """Return the compile cache of an arm and model in its image: shared by its launches."""
+    """Return the compile cache of an arm in its image: shared by its launches, and by models where it is kept."""
     name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
     image = resources.images.get((arm.launcher, arm.image, arm.variant, arm.version))
     made = hashlib.sha256(image.tag.encode()).hexdigest()[:12] if image is not None else "none"
-    return resources.caches / f"{name}-{made}-{case.launched_for}-{case.precision}-t{case.threads}"
+    model = f"-{case.launched_for}" if resources.caches.name == _OF_A_RUN else ""
+    return resources.caches / f"{name}-{made}{model}-{case.precision}-t{case.threads}"
 
 
 def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:
