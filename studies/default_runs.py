@@ -57,8 +57,8 @@ class Seen(msgspec.Struct, frozen=True):
 
 def seen(run: Run) -> Seen:
     """Return what a run that was measured to its end says; raises ValueError for another."""
-    if run.finished is None:
-        raise ValueError(f"{run.id} was not measured to its end.")
+    if run.finished is None or run.settings.profile != "standard":
+        raise ValueError(f"{run.id} is no default run that was measured to its end.")
     analysis = analyse(run)
     states = analysis.states
     return Seen(

@@ -26,13 +26,13 @@ from studies.gpu import states
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
-DEFAULT = "20261127-183111-standard-cf07"
+DEFAULT = "20261128-111231-standard-8c85"
 """The run that the README shows: the default profile, images there, on a quiet machine."""
 MOSTLY = 0.5
 """Share of probes that are calm in an hour that is called so."""
-CONVERGENCE = "20261122-041102-standard-212d"
 DECODER = "20261125-202352-standard-4444"
-KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
+KERAS = "20261125-204614-standard-1627"
+OWN = "20261128-110819-standard-2949"
 GPU = "20261127-050439-standard-0048"
 GPU_DAY = "2026-11-27"
 """Of the records `gpu-…` that `gpu_questions` reads."""
@@ -160,9 +160,9 @@ def result(model: str = "ResNet-50, latency, batch 1") -> None:
     print("\n".join(["```text", *about, "", *lines[start:end], "```"]))
 
 
-def verdict() -> None:
-    """Print the default run's line on ResNet-50."""
-    (line,) = [each for each in answers.answers(_analysis(DEFAULT)) if each.model == "ResNet-50"]
+def verdict(run: str = DEFAULT, model: str = "ResNet-50") -> None:
+    """Print a run's line on a model."""
+    (line,) = [each for each in answers.answers(_analysis(run)) if each.model == model]
     print(f"> {line.model}: {line.text}")
 
 
@@ -241,20 +241,6 @@ def _first(runs: Sequence[Seen]) -> dict[str, set[str]]:
         if case.first:
             first.setdefault(case.title, []).append(set(case.first))
     return {title: set.intersection(*arms) for title, arms in first.items() if len(arms) > 1}
-
-
-def trainings() -> None:
-    """Print the trainings to a target accuracy, network by network."""
-    blocks = {block.case.model: block for block in _analysis(CONVERGENCE).convergence}
-    rows = []
-    for arm in (row.arm for row in blocks["mlp"].rows):
-        cells = [arm]
-        for model in ("mlp", "resnet50"):
-            (row,) = (each for each in blocks[model].rows if each.arm == arm)
-            assert row.steps is not None
-            cells += [units.time_with_interval(row.time_ns), f"{row.steps.value:.0f}", units.time(row.load_ns)]
-        rows.append(cells)
-    show(["", "small MLP", "steps", "load, compile", "two-bottleneck ResNet", "steps", "load, compile"], rows)
 
 
 def decoder() -> None:

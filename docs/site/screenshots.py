@@ -31,7 +31,7 @@ class Picture(msgspec.Struct, frozen=True):
     height: int
 
 
-PICTURES = (Picture("example.png", "20261127-183111-standard-cf07", 1200, 1180),)
+PICTURES = (Picture("example.png", "20261128-111231-standard-8c85", 1200, 1180),)
 
 
 def take(picture: Picture, folder: Path) -> Path:

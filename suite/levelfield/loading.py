@@ -2,7 +2,7 @@
 
 import levelfield
 
-report = levelfield.load("reports/20261127-183111-standard-cf07")
+report = levelfield.load("reports/20261128-111231-standard-8c85")
 report.to_pandas()                    # a row for every result
 report.to_polars("windows")           # a row for every timed window
 """

@@ -145,7 +145,7 @@ def test_the_first_screen_of_a_phone_names_the_best_and_the_overview_needs_no_sc
 
 
 def test_the_default_run_is_short_and_opens_with_its_picture(browser: webdriver.Chrome, tmp_path: Path) -> None:
-    run = files.read(Path(__file__).parents[2] / "reports" / "20261127-183111-standard-cf07")
+    run = files.read(Path(__file__).parents[2] / "reports" / "20261128-111231-standard-8c85")
     show(browser, write(run, tmp_path))
     assert browser.execute_script("return document.documentElement.scrollHeight") <= 9000
     assert browser.find_element(By.CSS_SELECTOR, ".overview tfoot").rect["y"] < 900

@@ -39,9 +39,10 @@ def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
 
 
 def test_cases_are_those_of_the_record_though_a_profile_has_others_now() -> None:
-    run = files.read(ROOT / "reports" / "20261127-153342-standard-6bbc")
+    run = files.read(ROOT / "reports" / "20261128-101349-standard-38ac")
+    run = msgspec.structs.replace(run, blocks=run.blocks[:-1])
     made = make(reproduce.intent(run).selection, available=[0, 1])
-    assert "bert/training/fp32/b2/t2/cpu" in {block.case.id for block in made.blocks}
+    assert len(made.blocks) > len(run.blocks)
     chosen = reproduce.recorded_cases(made, run)
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
 

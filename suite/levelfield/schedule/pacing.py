@@ -25,8 +25,7 @@ MOST_ROUNDS = 24
 
 TYPICAL = VarianceSplit(launch_sd=0.03, window_sd=0.048, round_sd=0.01, generations=0, rounds=0, arms=0)
 """Where the variance lies on a shared two-core machine, until a block shows its own: the medians over the 16 cases of
-three default runs of November 2026 (the last is `6bbc` under `reports/`). Windows of a launch vary 1.6 times as much
-as launches."""
+three default runs of November 2026. Windows of a launch vary 1.6 times as much as launches."""
 WEIGHT = 4
 """Generations that `TYPICAL` counts for: of a few, the estimate of a variance between launches may be zero."""
 
