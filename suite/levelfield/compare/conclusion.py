@@ -175,6 +175,9 @@ def numerics(drifts: Sequence[Drift]) -> str:
         Movement.UNEQUAL: "not equal to the reference on the new side",
         Movement.UNKNOWN: "not compared",
     }
+    if total == 1:
+        (word,) = (words[movement] for movement in counts)
+        return f"The answer {'' if word.startswith(('moved', 'became')) else 'is '}{word}."
     parts = [f"{counts[movement]} {words[movement]}" for movement in Movement if counts[movement]]
     return f"Of {units.plural(total, 'answer')}, {', '.join(parts)}."
 

@@ -106,8 +106,10 @@ def _sentence(analysis: Analysis, block: Main) -> str:
     if len(level) == 1:
         top = f"is first at {sentences.goal(block)}" if isinstance(block, ConvergenceBlock) else "is fastest"
         return f"{sentences.sole(block, top)}{tail}."
-    named = [row.arm for row in level[:MOST_NAMED]]
-    who = sentences.join([*named, *([f"{len(level) - MOST_NAMED} more"] if len(level) > MOST_NAMED else [])])
+    named = [row.arm for row in level]
+    if len(named) > MOST_NAMED + 1:
+        named = [*named[:MOST_NAMED], f"{len(named) - MOST_NAMED} more"]
+    who = sentences.join(named)
     wide = max((row.ratio.high or 1 for row in level if row.ratio is not None), default=1.0) - 1
     within = f"within {units.percent(wide)} of {'each other' if len(level) == 2 else level[0].arm}"
     if all(sentences.relation(row) is Relation.EQUAL for row in level[1:]):
@@ -115,7 +117,7 @@ def _sentence(analysis: Analysis, block: Main) -> str:
     if wide <= CLOSE:
         return f"{who}, {within}{tail}."
     apart = units.behind(Estimate(1 + wide))[0].removeprefix("+")
-    return f"{who} are not separated, up to {apart} apart{tail}; {_remedy(analysis)} may tell."
+    return f"{who} are not separated, at most {apart} apart ({_remedy(analysis)} may tell){tail}."
 
 
 def _behind(row: RankedRow) -> str:
