@@ -3,11 +3,13 @@
 import docker
 import pytest
 
-from levelfield.launchers.docker import DockerLauncher
+from tests.engines import said_inside
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]
 
 PROGRAM = """
+import json
+
 from torch._dynamo.utils import counters
 
 from levelfield.backends.protocol import Options, Source
@@ -20,12 +22,9 @@ backend = TorchCompile(Options(threads=1))
 step = backend.load(Source(model="mlp", batch=1, weights=weights.make(mlp), example=example))
 assert backend.computed(example).kernels
 step(example)
-print(counters["stats"]["unique_graphs"])
+print(json.dumps(counters["stats"]))
 """
 
 
 def test_to_be_asked_for_its_kernels_compiles_nothing_again(engine: docker.DockerClient) -> None:
-    image = DockerLauncher().prepare("torch", "cpu", None, print)
-    python = "/opt/levelfield/env/bin/python"
-    said = engine.containers.run(image.tag, ["-c", PROGRAM], entrypoint=python, remove=True, cpuset_cpus="0")
-    assert said.decode().split() == ["1"]
+    assert said_inside(engine, "torch", PROGRAM)["unique_graphs"] == 1
