@@ -55,6 +55,4 @@ def _time(chosen: Plan, options: Options) -> str:
         return f", measured for about {roughly(clock_s)}"
     by_result = options.ends_on_verdict or options.precision_target is not None
     most_s = options.budget_seconds or (chosen.profile.budget_seconds if by_result else None)
-    return (
-        f", measured for {roughly(most_s)} at the most" if most_s is not None else f" ({escape(chosen.profile.says)})"
-    )
+    return f" ({escape(chosen.profile.says)})" if most_s is None else f", measured for {roughly(most_s)} at the most"
