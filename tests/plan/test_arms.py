@@ -55,6 +55,7 @@ def test_short_names_are_those_of_backends() -> None:
         ("onnx", "There is no backend called 'onnx'.", "'onnxruntime'"),
         ("canary", "There is no backend called 'canary'.", ""),
         ("onnxruntime#x", "names no backend", "onnxruntime@1.30.0"),
+        ("onnxruntime==1.30.0", "names no backend", "onnxruntime@1.30.0"),
         (
             "onnxruntime@1.29.7",
             "There is no lock of onnxruntime 1.29.7 for cpu.",

@@ -33,6 +33,7 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     [
         (Selection(profile="smok"), "There is no profile called 'smok'.", "Did you mean 'smoke'?"),
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
+        (Selection(models=("net.py:build",)), "--models takes names, and 'net.py:build' is a path.", "to --model."),
         (Selection(precisions=("bf61",)), "There is no precision called 'bf61'.", "Did you mean 'bf16' or 'fp16'?"),
         (
             Selection(precisions=("fp32", "tf32")),

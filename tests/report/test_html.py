@@ -204,7 +204,7 @@ def test_a_failed_and_an_unequal_result_are_shown_as_such() -> None:
 
 def test_a_smoke_run_ranks_nothing() -> None:
     page = render(make_run(generations=2, scenarios=("latency",), labels=("smoke",)))
-    assert "A smoke run: it shows that everything works" in page.text
+    assert "A smoke run: it shows whether everything works" in page.text
     assert "Nothing is ranked: 2 launches, and a ranking takes 5." in page.text
     assert "best" not in [text.strip() for text in page.texts]
 

@@ -8,7 +8,7 @@ import pytest
 from levelfield.analysis import analyse
 from levelfield.record.schema import Absent, MachineProbe, Run
 from levelfield.record.states import State
-from levelfield.report import html, states
+from levelfield.report import answers, html, states
 from tests.analysis.changed import exact
 from tests.analysis.probed import BUSY, CALM, probed
 from tests.report.plain import plain
@@ -77,6 +77,12 @@ def test_contended_throughout() -> None:
         "calm is not known."
     )
     assert said(all_in("contended", HARDLY_CALM)) == (sentence, [""])
+
+
+def test_windows_that_all_count_are_not_said_to_be_left_out() -> None:
+    found = " ".join(answers.reservations(run := all_in("unsettled", BOTH), analyse(run)))
+    assert "no window was calm from before to after, so all are used" in plain(found)
+    assert "left out" not in found
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ TF = ("--models", "mlp", "--backends", "tf", "--launcher", "venv")
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("bench",), "2 backends × 1 model × memory, latency, throughput on"),
+        (("bench",), "2 backends (onnxruntime, tensorflow) × 1 model × memory, latency, throughput on"),
         (("bench",), ": 3 cases, 7 results, measured for about 6 min."),
         (("bench", "--profile", "smoke", "--budget", "90s"), "1 case, 3 results, measured for 90 s at the most."),
         (("ab", "ort", "tf"), ": 3 cases, 6 results, measured for 10 min at the most."),

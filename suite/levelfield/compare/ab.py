@@ -121,7 +121,7 @@ def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
         found.append("Both arms are the same thing: this run shows what no difference looks like here.")
     found += [f"{arm.id} was slowed down by {arm.inject} on purpose." for arm in (old, new) if arm.inject]
     if SMOKE in run.labels:
-        found.append("A smoke run shows that everything works; it has too few launches for any verdict.")
+        found.append("A smoke run shows whether everything works; it has too few launches for any verdict.")
     widest = _widest(run)
     if widest is not None:
         found.append(sentences.precision(widest))

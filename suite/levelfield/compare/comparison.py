@@ -168,7 +168,7 @@ def notes_on_runs(
         yield f"Workers ran by {before} before and by {now} now."
     if any(row.verdict is Verdict.UNDECIDABLE for row in rows) and not files:
         yield (
-            "Between two runs of the same thing, minutes apart, cells moved by 1–38 % on the machine this was tried "
+            "Between two runs of the same thing, minutes apart, results moved by 1–38 % on the machine this was tried "
             "on. Measure at least three runs a side, with a reboot between them where a driver or a kernel changed."
         )
     further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]

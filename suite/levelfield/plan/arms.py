@@ -28,7 +28,7 @@ _ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+
 
 def parse(text: str) -> Arm:
     """Read an arm, the inverse of `Arm.id`; LevelfieldError: a part of it is not known (what there is, is listed)."""
-    found = _ARM.fullmatch(text.strip())
+    found = _ARM.fullmatch(text.strip()) if "==" not in text else None  # as pip writes a version
     if found is None:
         raise LevelfieldError(
             f"{text!r} names no backend.",

@@ -172,7 +172,10 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
     given = {each.model for each in selection.own_weights}
     others = {*zoo.operators(), *zoo.answering(), *given}
-    known("model", [name for name in selection.models if name not in others], names_of_models())
+    named = [name for name in selection.models if name not in others]
+    if paths := [name for name in named if "." in name or "/" in name]:
+        raise LevelfieldError(f"--models takes names, and {paths[0]!r} is a path.", fix="Give that to --model.")
+    known("model", named, names_of_models())
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)

@@ -215,7 +215,8 @@ class NamedJournals(Generic[E]):
         """
         path = self.folder(name, reports) / JOURNAL
         if not path.is_file():
-            raise unknown(self.what, name, self.names(reports))
+            known = self.names(reports)
+            raise unknown(self.what if known else f"{self.what} in {reports}", name, known)
         try:
             content = untrusted.read_plain(path, self.max_bytes)
         except OSError as error:

@@ -187,7 +187,7 @@ def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch, setting: str) ->
 
 @_notice("smoke", "Leave out --profile smoke for numbers to rely on.")
 def smoke() -> str:
-    return "This is a smoke run: it shows that everything works and is equal, and ranks nothing."
+    return "This is a smoke run: it shows whether everything works and is equal, and ranks nothing."
 
 
 @_notice("emulated-processor", "Measure on such a processor.")

@@ -141,8 +141,10 @@ def disturbed_share(analysis: Analysis) -> float:
 
 
 def _calm(analysis: Analysis) -> bool:
-    """Whether the machine was calm at times, and it is known when."""
-    return isinstance(analysis.states, BlockStates) and analysis.states.knowledge != "contended throughout"
+    """Whether windows count in which the machine was calm, or in the one state that was seen."""
+    if not isinstance(analysis.states, BlockStates) or analysis.states.knowledge == "contended throughout":
+        return False
+    return analysis.states.knowledge != "two states seen" or states.was_calm(analysis)
 
 
 def contended_share(analysis: Analysis) -> float:

@@ -319,7 +319,8 @@ def parity(analysis: Analysis) -> str:
     if not status.answers_compared:
         return "No answer was compared with the reference."
     if status.answers_equal == status.answers:
-        return f"All {status.answers} answers are equal to the reference."
+        which = "The one answer is" if status.answers == 1 else f"All {status.answers} answers are"
+        return f"{which} equal to the reference."
     parts = [f"{status.answers_equal} of {status.answers} answers equal the reference"]
     wrong, missing = status.answers_compared - status.answers_equal, status.answers - status.answers_compared
     parts += [f"{wrong} {'does' if wrong == 1 else 'do'} not"] if wrong else []
@@ -437,7 +438,7 @@ def time_spent(spent: TimeSpent) -> str:
 
 
 LABELS = {
-    "smoke": "A smoke run: it shows that everything works and computes the same. It ranks nothing.",
+    "smoke": "A smoke run: it shows whether everything works and computes the same. It ranks nothing.",
     "emulated": "The processor was emulated: no time in this report says anything about a real one.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
     "ab": "Two arms were compared with each other: the comparison shows what differs between them.",

@@ -34,7 +34,7 @@ def sentence(analysis: Analysis) -> str:
                 f"Measured in the one state of the machine that {probes} saw{unlike}: neither whether a neighbour was "
                 "busy nor what contention would do is known."
             )
-        case "two states seen" if _was_calm(analysis):
+        case "two states seen" if was_calm(analysis):
             return f"Measured while no neighbour was busy ({share}){unlike}; {_contention(analysis)}."
         case "two states seen":
             return (
@@ -58,7 +58,8 @@ def not_calm(row: Row) -> str:
     return " ".join(f"{generation}:{round_}:{attempt}" for generation, round_, attempt in row.not_calm)
 
 
-def _was_calm(analysis: Analysis) -> bool:
+def was_calm(analysis: Analysis) -> bool:
+    """Whether a case has windows in which no neighbour was busy."""
     return any(block.states is not None and block.states.calm for block in analysis.timed)
 
 
@@ -95,7 +96,7 @@ def _unlike(block: TimedBlock, analysis: Analysis) -> str:
         return ""
     if states is None:
         return "The machine was not probed here."
-    if states.knowledge == of_run.knowledge and (states.calm or not _was_calm(analysis)):
+    if states.knowledge == of_run.knowledge and (states.calm or not was_calm(analysis)):
         return ""
     match states.knowledge:
         case "contended throughout":

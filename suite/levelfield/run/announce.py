@@ -28,10 +28,9 @@ def announce(chosen: Plan, launcher: Launcher, options: Options, console: Consol
     """
     cases, results = len(chosen.blocks), sum(len(block.arms) for block in chosen.blocks)
     console.print(
-        f"[bold]{plural(len(chosen.backends), 'backend')}[/] × {plural(len(chosen.models), 'model')} × "
-        f"{', '.join(chosen.scenarios)} on {plural(len(chosen.cpus), 'CPU')}, profile {chosen.profile.name} "
-        f"({escape(chosen.profile.says)}): {plural(cases, 'case')}, {plural(results, 'result')}"
-        f"{_time(chosen, options)}.",
+        f"[bold]{plural(len(chosen.backends), 'backend')}[/] ({', '.join(chosen.backends)}) × "
+        f"{plural(len(chosen.models), 'model')} × {', '.join(chosen.scenarios)} on {plural(len(chosen.cpus), 'CPU')}, "
+        f"profile {chosen.profile.name}: {plural(cases, 'case')}, {plural(results, 'result')}{_time(chosen, options)}.",
         highlight=False,
     )
     for warning in chosen.warnings:
@@ -49,11 +48,11 @@ def announce(chosen: Plan, launcher: Launcher, options: Options, console: Consol
 
 
 def _time(chosen: Plan, options: Options) -> str:
-    """Return how long measuring takes; empty where the profile alone says it."""
+    """Return how long measuring takes: where nothing else says it, what the profile is."""
     if options.until_seconds is not None:
         return f", all of it within {roughly(options.until_seconds)}"
     if (clock_s := clock_seconds(chosen, options)) is not None:
         return f", measured for about {roughly(clock_s)}"
     by_result = options.ends_on_verdict or options.precision_target is not None
     most_s = options.budget_seconds or (chosen.profile.budget_seconds if by_result else None)
-    return f", measured for {roughly(most_s)} at the most" if most_s is not None else ""
+    return f" ({escape(chosen.profile.says)})" if most_s is None else f", measured for {roughly(most_s)} at the most"

@@ -274,6 +274,7 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         if batches:
             yield name, "; ".join(f"{model} {_numbers(sizes)}" for model, sizes in batches.items())
     launches = _numbers(sorted({block.planned_generations for block in plan.blocks}))
+    clock = "" if settings.clock_seconds is None else f" or more, in about {units.duration(settings.clock_seconds)}"
     budget_s, precision = options.budget_seconds, options.precision_target
     target, latency_ms, test_s = settings.target, settings.latency_target_ms, settings.loadgen_test_s
     asked = {
@@ -282,7 +283,7 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         "caches of keys and values": ", ".join(selection.kv_caches),
         "twice, as a control": selection.control if selection.control != "none" else "",
         "slowed down on purpose": f"{selection.inject[1]} by {selection.inject[0]}" if selection.inject else "",
-        "launches of each arm": launches + (" or more, by the clock" if settings.clock_seconds is not None else ""),
+        "launches of each arm": launches + clock,
         "time budget": "none" if budget_s is None else units.duration(budget_s),
         "goes on until every ratio is known to": "" if precision is None else f"±{100 * precision:g} %",
         "differences that count as none": f"{100 * options.margin:g} %",

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.backends.checks import outputs
-from levelfield.backends.protocol import Arrays
+from levelfield.backends.protocol import Arrays, Unsupported
 from levelfield.worker import messages
 from levelfield.worker.session import concatenated
 from levelfield.worker.sources import files_in, written
@@ -30,14 +30,15 @@ _WIDE = ("float64", "complex128")
 def export(own: Own, folder: Path) -> messages.Exported:
     """Write `model.onnx` and the values of its inputs into a folder, and answer in float64.
 
-    Raises Unsupported: the function returns no network and inputs. Why there is no file, or no answer in float64, is
-    said in the reply.
+    Raises Unsupported: the function returns no network and inputs, or the network does not run on them. Why there is
+    no file, or no answer in float64, is said in the reply.
     """
     import torch
 
     network, given = written(own.python or "", own.function)
     module: Any = network if isinstance(network, torch.nn.Module) else _module(torch, network)
     module.eval()
+    _check_runs(torch, module, given)
     answers, moves, unanswered = _in_float64(torch, module, given)
     reply = messages.Exported(
         files={}, opset=0, versions={}, answers=answers, unanswered=unanswered, sensitivities=moves
@@ -61,6 +62,16 @@ def _module(torch: Any, function: Any) -> Any:  # noqa: ANN401  (torch, which on
             return function(*tensors)
 
     return Function()
+
+
+def _check_runs(torch: Any, module: Any, given: Arrays) -> None:  # noqa: ANN401
+    """Refuse inputs that the network does not take: every framework would fail on them in words of its own."""
+    try:
+        with torch.no_grad():
+            copy.deepcopy(module)(*[torch.from_numpy(array) for array in given.values()])
+    except Exception as error:
+        kinds = ", ".join(f"{name}: {array.dtype} {list(array.shape)}" for name, array in given.items())
+        raise Unsupported(f"The network does not take its inputs ({kinds}): {_reason(error)}.") from error
 
 
 def _in_float64(

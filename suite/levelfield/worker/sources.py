@@ -152,12 +152,12 @@ def written(path: str, function: str) -> Written:
     _seed()
     found = getattr(imported(path, "levelfield_own"), function)()
     if not isinstance(found, tuple) or len(found) != len(Written._fields) or not callable(found[0]):
-        raise Unsupported(f"{function} has to return two things, the network and its inputs.")
+        raise Unsupported(f"{function} has to return two things: return network, inputs.")
     network, given = found
     named = given if isinstance(given, dict) else {f"input {at}": each for at, each in enumerate(given)}
     arrays = {str(name): each for name, each in named.items()}
     if not arrays or not all(isinstance(each, np.ndarray) and each.dtype != object for each in arrays.values()):
-        raise Unsupported(f"The inputs that {function} returns have to be NumPy arrays.")
+        raise Unsupported(f"The inputs that {function} returns have to be NumPy arrays: tensor.numpy() is one.")
     return Written(network, {name: np.ascontiguousarray(each) for name, each in arrays.items()})
 
 

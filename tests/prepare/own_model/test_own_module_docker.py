@@ -124,7 +124,11 @@ def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, cont
         )  # fmt: skip
         assert partly.code == 0, partly.err + partly.out
         assert "torch.onnx.export cannot write build of sorted.py as ONNX" in " ".join(partly.out.split())
-        (tmp_path / "broken.py").write_text(TORCH.replace("return Net()", "return 1 / 0"))
-        refused = run("bench", "--profile", "smoke", "--model", tmp_path / "broken.py:build", folder=tmp_path)
-        one_clear_sentence(refused, "build of broken.py did not run where networks are exported", "division by zero")
+        for right, wrong, why in (
+            ("return Net()", "return 1 / 0", "division by zero"),
+            ("dtype=np.float32", "dtype=np.float64", "does not take its inputs (x: float64 [4, 16])"),
+        ):
+            (tmp_path / "broken.py").write_text(TORCH.replace(right, wrong))
+            refused = run("bench", "--profile", "smoke", "--model", tmp_path / "broken.py:build", folder=tmp_path)
+            one_clear_sentence(refused, "build of broken.py did not run where networks are exported", why)
     assert none_left(engine, command.pid)

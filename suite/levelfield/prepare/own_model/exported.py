@@ -81,6 +81,5 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
         raise LevelfieldError(
             f"{model.function} of {model.file} did not run where networks are exported: "
             f"{printable(error.message).rstrip('.')}.",
-            fix="It has to return the network and its inputs; it runs in a container with PyTorch and NumPy, and no "
-            "other file of yours.",
+            fix="It runs in a container with PyTorch and NumPy, and no other file of yours.",
         ) from error

@@ -255,7 +255,7 @@ def _mapped(file: BufferedReader) -> memoryview:
 
 
 def _opened(source: Path, inside: Path | None = None) -> BufferedReader:
-    with explained(f"{_shown(source)} cannot be read", "Name an ONNX file that is there."):
+    with explained(f"{_shown(source)} cannot be read", "Name an ONNX file that is there, or a name with --models."):
         return untrusted.open_plain(source, inside=inside)
 
 

@@ -74,7 +74,8 @@ def precisions(own: OwnFile, requested: Sequence[str]) -> tuple[str, ...]:
     if any(name != own.precision for name in requested):
         raise LevelfieldError(
             f"{own.file} is in {own.precision}, and is measured as it is.",
-            fix=f"Leave out --precision; to measure it in another, give a file in {' or '.join(requested)}.",
+            fix="Leave out --precision"
+            + ("." if own.function else f"; to measure it in another, give a file in {' or '.join(requested)}."),
         )
     return (own.precision,)
 
@@ -88,11 +89,11 @@ def check_batches(own: OwnFile, requested: Sequence[int], *, named: bool) -> Non
         return
     if any(batch != 1 for batch in requested):
         raise LevelfieldError(
-            f"The shapes of {own.file} are fixed, so that a call is a call: it counts as one item.",
-            fix="Leave out --batch, or export it with a first dimension that has no size.",
+            f"The shapes of {own.file} are fixed, so that a call counts as one item.",
+            fix="Leave out --batch, or give an ONNX file whose first dimension has no size.",
         )
     if named:
         raise LevelfieldError(
             f"The shapes of {own.file} are fixed, so that a call counts as one item: its throughput is 1 ÷ latency.",
-            fix="Ask for --scenarios latency, or export it with a first dimension that has no size.",
+            fix="Ask for --scenarios latency, or give an ONNX file whose first dimension has no size.",
         )
