@@ -79,11 +79,6 @@ class Command:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    @property
-    def out_so_far(self) -> str:
-        """What it has printed until now."""
-        return Path(self._out.name).read_text(encoding="utf-8")
-
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

@@ -586,16 +586,6 @@ def make_machine() -> Fingerprint:
     }
 
 
-def first_generation(run: Run, **changes: object) -> Run:
-    """Return the run with another first generation of its first block."""
-    first, *rest = run.blocks
-    generation, *others = first.generations
-    generation = msgspec.structs.replace(generation, **changes)
-    return msgspec.structs.replace(
-        run, blocks=(msgspec.structs.replace(first, generations=(generation, *others)), *rest)
-    )
-
-
 def with_generations(run: Run, change: Callable[[Generation], Generation]) -> Run:
     """Change every generation of every block."""
     blocks = (msgspec.structs.replace(block, generations=tuple(map(change, block.generations))) for block in run.blocks)
