@@ -107,9 +107,8 @@ def _sentence(analysis: Analysis, block: Main) -> str:
         top = f"is first at {sentences.goal(block)}" if isinstance(block, ConvergenceBlock) else "is fastest"
         return f"{sentences.sole(block, top)}{tail}."
     named = [row.arm for row in level]
-    if len(named) > MOST_NAMED + 1:
-        named = [*named[:MOST_NAMED], f"{len(named) - MOST_NAMED} more"]
-    who = sentences.join(named)
+    few = named if len(named) <= MOST_NAMED + 1 else [*named[:MOST_NAMED], f"{len(named) - MOST_NAMED} more"]
+    who = sentences.join(few)
     wide = max((row.ratio.high or 1 for row in level if row.ratio is not None), default=1.0) - 1
     within = f"within {units.percent(wide)} of {'each other' if len(level) == 2 else level[0].arm}"
     if all(sentences.relation(row) is Relation.EQUAL for row in level[1:]):

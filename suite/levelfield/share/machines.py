@@ -1,4 +1,4 @@
-"""Machines side by side: the newest comparable run of each, and which of their rankings agree.
+"""Machines side by side: the newest run of each case on each, and which of their rankings agree.
 
 Two machines disagree on two arms where each ranks both, and in opposite order. Arms of one rank are not told apart, so
 they contradict nothing. Ranks hold for all pairs of a block at once (`statistics.ranking`).
@@ -6,7 +6,7 @@ they contradict nothing. Ranks hold for all pairs of a block at once (`statistic
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -47,22 +47,26 @@ class Shared(msgspec.Struct, frozen=True):
         return "agrees" in found and "differs" not in found
 
 
-def newest(runs: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return one ranked run of each machine, of runs from the newest on: one that shares a case with the newest."""
-    found: dict[str, list[Entry]] = {}
+def newest(runs: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield, of ranked runs from the newest on, those with a case that no newer one of their machine has."""
+    seen: set[tuple[str, str]] = set()
     for one in runs:
-        if one.matrix.ranks and not one.labels:
-            found.setdefault(one.machine, []).append(one)
-    groups = list(found.values())
-    asked = groups[0][0].matrix.ranks.keys() if groups else set()
-    return tuple(next((one for one in group if asked & one.matrix.ranks.keys()), group[0]) for group in groups)
+        cases = {(one.machine, case) for case in one.matrix.ranks if not one.labels}
+        if not cases <= seen:
+            yield one
+        seen |= cases
 
 
 def shared(runs: Sequence[Entry]) -> tuple[Shared, ...]:
     """Return every case that two machines or more answered with two arms or more in common."""
     columns = {column.case.id: column for one in reversed(runs) for column in one.matrix.columns}
-    found = (_shared(columns[case], [one for one in runs if case in one.matrix.ranks]) for case in columns)
+    found = (_shared(columns[case], _of_each_machine(case, runs)) for case in columns)
     return tuple(one for one in found if one is not None)
+
+
+def _of_each_machine(case: str, runs: Sequence[Entry]) -> list[Entry]:
+    by_machine = {one.machine: one for one in reversed(runs) if case in one.matrix.ranks}
+    return [one for one in runs if by_machine.get(one.machine) is one]
 
 
 def _shared(column: overview.Column, runs: Sequence[Entry]) -> Shared | None:

@@ -158,7 +158,7 @@ def _comparisons(runs: SiteRuns, folder: Path, say: Callable[[str], None]) -> li
 
 
 def _index(runs: SiteRuns, pairs: Sequence[Pair], found: Sequence[Page], common: dict[str, str]) -> str:
-    entries, newest = runs.entries, machines.newest(runs.entries)
+    entries, newest = runs.entries, tuple(machines.newest(runs.entries))
     return _page(
         "index.html.j2",
         script=(TEMPLATES / "filters.js").read_text(encoding="utf-8"),
