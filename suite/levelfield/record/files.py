@@ -61,16 +61,16 @@ def runs_in(reports: Path) -> list[Path]:
         ) from error
 
 
-def write_atomically(target: Path, content: bytes) -> None:
+def write_atomically(target: Path, content: bytes, *, named: bool = False) -> None:
     """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
 
-    What is there and no plain file, such as a pipe, is written into.
+    Where the user `named` the target, a pipe or a device there is written into; a stranger's folder may hold one, too.
 
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
     temporary: str | None = None
     try:
-        if target.exists() and not target.is_file():
+        if named and target.exists() and not target.is_file():
             target.write_bytes(content)
             return
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
