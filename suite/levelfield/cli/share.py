@@ -297,7 +297,7 @@ def publish(
     comparisons of two runs, and trends. Any web server for static files can host it. Its pages load nothing from other
     sites.
 
-    Exit code 1: a run was left out because its verification failed.
+    Exit code 1: a run was left out because its verification failed, or its id is another's.
     """
     from levelfield.share import site
 
