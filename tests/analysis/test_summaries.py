@@ -64,6 +64,14 @@ def test_a_stranger_s_summary_overrides_no_record(reports: Path) -> None:
     assert Read(reports).analysed == []
 
 
+def test_nothing_is_written_through_a_stranger_s_link(reports: Path) -> None:
+    fill(reports, 1, summarised=False)
+    place = reports / name(0) / summaries.NAME
+    place.symlink_to("/dev/full")
+    assert (Read(reports).skipped, place.is_symlink()) == ({}, False)
+    assert summaries.kept(place.parent)
+
+
 def test_broken_records_are_named_and_the_others_read(reports: Path) -> None:
     fill(reports, 2)
     for folder, content in {

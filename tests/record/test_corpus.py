@@ -55,7 +55,8 @@ def test_an_array_of_a_thousand_million_elements_is_not_read(tmp_path: Path) -> 
         files.read(path)
 
 
-def test_a_file_within_the_bytes_may_still_hold_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_VALUES", 1000)
-    with pytest.raises(LevelfieldError, match="more than 1,000 values"):
-        files.decode(b'{"schema":1,"blocks":[' + b"0," * 1000 + b"0]}", "run.json")
+@pytest.mark.parametrize(("limit", "item"), [("MAX_VALUES", b"0,"), ("MAX_OBJECTS", b"{},")])
+def test_a_file_within_the_bytes_may_hold_too_much(monkeypatch: pytest.MonkeyPatch, limit: str, item: bytes) -> None:
+    monkeypatch.setattr(files, limit, 1000)
+    with pytest.raises(LevelfieldError, match=r"more than .*1,000"):
+        files.decode(b'{"schema":1,"blocks":[' + item * 1000 + b"0]}", "run.json")

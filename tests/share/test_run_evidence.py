@@ -47,6 +47,14 @@ def test_a_key_that_does_not_sign_costs_the_signature_only(tmp_path: Path) -> No
     assert (tmp_path / statement.NAME).read_bytes() == before
 
 
+def test_no_bill_is_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "sbom").symlink_to(tmp_path)
+    _, missing = attestation.write_evidence(tmp_path / "run", small(), CONTENT)
+    assert "is a link" in missing
+    assert [each.name for each in tmp_path.iterdir()] == ["run"]
+
+
 def test_a_later_page_keeps_the_statement_and_its_signature(tmp_path: Path) -> None:
     ada, signers = key(tmp_path)
     folder = leave(small(), tmp_path / "run", ada)

@@ -79,14 +79,15 @@ def test_a_page_that_does_not_follow_from_its_record_is_made_anew(site: tuple[Pa
 def test_pages_and_folders_of_others_are_merged_and_what_fails_verification_is_left_out(tmp_path: Path) -> None:
     mine, theirs, bare = made(1), made(2, other=True), made(3)
     put(tmp_path / "mine", mine)
-    write_run(theirs, tmp_path / "theirs")
+    write_run(theirs, tmp_path / theirs.id)
+    write_run(msgspec.structs.replace(made(5), id=theirs.id), tmp_path / "in-its-place")
     page = tmp_path / "more.html"
     page.write_text(html.render(bare, analyse(bare)), encoding="utf-8")
     forged = tmp_path / "forged.html"
     forged.write_text(changed_page(made(4)), encoding="utf-8")
-    sources = [tmp_path / "mine", tmp_path / "theirs", page, forged, page]
+    sources = [tmp_path / "mine", tmp_path / "in-its-place", tmp_path / theirs.id, page, forged, page]
     result = publish(sources, tmp_path / "site", print)
-    assert (result.runs, result.failed, len(result.skipped)) == (3, 1, 1)
+    assert (result.runs, result.failed, len(result.skipped)) == (3, 2, 2)
     assert "forged.html: Its verification failed: page: It is not the page" in result.skipped[0]
     assert (tmp_path / "site" / "runs" / bare.id / "index.html").read_bytes() == page.read_bytes()
     index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")

@@ -103,7 +103,7 @@ def _show(
 
     targets = list(targets)
     for path, name in targets:
-        write_atomically(path, write(verdict, name, path.parent).encode("utf-8", "replace"))
+        write_atomically(path, write(verdict, name, path.parent).encode("utf-8", "replace"), named=True)
     if format_ in (None, "terminal") or targets:
         show(verdict, terminals.console())
     else:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 from rich import box
@@ -26,6 +27,8 @@ MAX_BYTES = 64 * 1024 * 1024
 """Largest file that is read."""
 MAX_VALUES = 5_000_000
 """Most values that a file may have."""
+MAX_PARTS = 100_000
+"""Most launches, and series of samples of as many calls: each becomes some forty values of a record."""
 _MOST_SHOWN = 20
 
 
@@ -91,6 +94,10 @@ def parse(content: bytes, name: str) -> Recorded:
         raise LevelfieldError(
             f"{name} of {recorded.tool} holds no result that can be taken{why}.", fix="Record it again."
         )
+    launches = [samples for result in recorded.results for samples in result.launches]
+    parts = len(launches) + sum(1 for samples in launches for _ in groupby(samples, key=lambda each: each.calls))
+    if parts > MAX_PARTS:
+        raise LevelfieldError(f"{name} holds more than {MAX_PARTS:,} launches.", fix="Record fewer results at once.")
     return recorded
 
 

@@ -84,6 +84,9 @@ def test_a_file_is_a_plain_one_of_bounded_size(tmp_path: Path, monkeypatch: pyte
         importing.read(tmp_path)
     with pytest.raises(LevelfieldError, match="No such file"):
         importing.read(tmp_path / "none")
+    monkeypatch.setattr(importing, "MAX_PARTS", 10)
+    with pytest.raises(LevelfieldError, match="more than 10 launches"):
+        importing.read(DATA / "hyperfine-1.15.0.json")
     monkeypatch.setattr(importing, "MAX_VALUES", 10)
     with pytest.raises(LevelfieldError, match="more than 10 values"):
         importing.read(DATA / "hyperfine-1.15.0.json")

@@ -177,7 +177,7 @@ def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
     from levelfield.record.files import write_atomically
 
     for path, name in targets:
-        write_atomically(path, WRITERS[name](found).encode("utf-8", "replace"))
+        write_atomically(path, WRITERS[name](found).encode("utf-8", "replace"), named=True)
 
 
 @click.group()
@@ -287,6 +287,6 @@ def derive(
     )
     gate = gate_runs.derive(found, runs, demands)
     target = output or Path(f"{name}.gate.toml")
-    write_atomically(target, content(gate))
+    write_atomically(target, content(gate), named=True)
     gate_runs.show(gate, terminals.console())
     terminals.say(terminals.console(), f"Gate: {target}")

@@ -158,7 +158,7 @@ def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bo
         given = read(report)
         found = check(given, signers=signers)
         if page is not None:
-            write_atomically(page, render(given).encode(errors="replace"))
+            write_atomically(page, render(given).encode(errors="replace"), named=True)
     console = terminals.console(stderr=as_json)
     style, meaning = _MEANINGS[found.verdict]
     console.print(
@@ -243,7 +243,7 @@ def export(
     if record is not None:
         if len(found) > 1:
             raise click.UsageError("--record writes the record of one run.")
-        write_atomically(record, content_of(found[0]))
+        write_atomically(record, content_of(found[0]), named=True)
     columns = columns_of(table)
     if openmetrics is not None:
         lines = list(export.write(_all(found, table)))
@@ -251,7 +251,7 @@ def export(
         if openmetrics == "-":
             terminals.write(text)
         else:
-            write_atomically(Path(openmetrics), text.encode())
+            write_atomically(Path(openmetrics), text.encode(), named=True)
             _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
     if csv_file == "-" or not (csv_file or openmetrics or record):
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
@@ -297,7 +297,7 @@ def publish(
     comparisons of two runs, and trends. Any web server for static files can host it. Its pages load nothing from other
     sites.
 
-    Exit code 1: a run was left out because its verification failed.
+    Exit code 1: a run was left out because its verification failed, or its id is another's.
     """
     from levelfield.share import site
 

@@ -19,8 +19,8 @@ from levelfield.record import page
 from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
 
-MAX_VALUES = 50_000_000
-"""Most values that a record may have: each takes some forty bytes of memory once it is read."""
+MAX_VALUES, MAX_OBJECTS = 50_000_000, 5_000_000
+"""Most values of a record, some forty bytes of memory each once it is read, and objects, some three hundred each."""
 LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
 """Of a price: what can be typed."""
 MAX_CURRENCY_CHARS = 8
@@ -61,16 +61,16 @@ def runs_in(reports: Path) -> list[Path]:
         ) from error
 
 
-def write_atomically(target: Path, content: bytes) -> None:
+def write_atomically(target: Path, content: bytes, *, named: bool = False) -> None:
     """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
 
-    What is there and no plain file, such as a pipe, is written into.
+    Where the user `named` the target, a pipe or a device there is written into; a stranger's folder may hold one, too.
 
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
     temporary: str | None = None
     try:
-        if target.exists() and not target.is_file():
+        if named and target.exists() and not target.is_file():
             target.write_bytes(content)
             return
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -153,9 +153,9 @@ def decode(content: bytes, name: str) -> Run:
     Raises LevelfieldError: it is not JSON, has a schema of a newer version, does not follow the schema, or holds more
     than `MAX_VALUES` values or numbers that no record has.
     """
-    if content.count(b",") >= MAX_VALUES:
+    if content.count(b",") >= MAX_VALUES or content.count(b"{") >= MAX_OBJECTS:
         raise LevelfieldError(
-            f"{name} holds more than {MAX_VALUES:,} values, the most that a record may have.",
+            f"{name} holds more than {MAX_VALUES:,} values or {MAX_OBJECTS:,} objects, the most of a record.",
             fix="It is not a record of Levelfield, or it was damaged.",
         )
     try:

@@ -259,6 +259,8 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
     """Write the bill of every image; return their digests by name, and why some are missing."""
     from levelfield.images import sbom  # a run has its record even where the CycloneDX library is not
 
+    if (folder / sbom.FOLDER).is_symlink():
+        raise LevelfieldError(f"{folder / sbom.FOLDER} is a link, and nothing is written through it.", fix="Remove it.")
     written: dict[str, str] = {}
     missing: list[str] = []
     for image in run.images:

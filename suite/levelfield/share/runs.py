@@ -82,21 +82,27 @@ def read_runs(
 ) -> SiteRuns:
     """Verify every run, once, and give each with its page to `keep`.
 
-    What cannot be read, fails verification, or has an id that no folder can have, is left out.
+    What cannot be read, fails verification, or has an id that no folder can have, is left out; of two records with one
+    id, that in the folder of this name stays: a stranger's must not take its place.
     """
+    named, queue = {path.name for path in paths}, list(paths)
     entries: dict[str, Entry] = {}
     summaries: list[Summary] = []
     reduced: dict[str, Reduced] = {}
     skipped: list[str] = []
     failed = 0
-    for number, path in enumerate(paths, start=1):
-        say(f"verifying {path.name} ({number} of {len(paths)})")
+    for number, path in enumerate(queue, start=1):
+        say(f"verifying {path.name} ({number} of {len(queue)})")
         try:
             given = attestation.read(path)
             known = entries.get(given.run.id)
             if known is not None and known.sha256 == given.record_sha256:
                 continue
+            if number <= len(paths) and path.name != given.run.id and given.run.id in named:
+                queue.append(path)
+                continue
             if known is not None or not _ID.fullmatch(given.run.id):
+                failed += known is not None
                 skipped.append(f"{path.name}: its run's id is taken, or can be no folder's name")
                 continue
             page, signer = _verified(given, signers)

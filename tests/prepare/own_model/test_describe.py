@@ -42,6 +42,9 @@ def test_only_the_batch_needs_no_size(tmp_path: Path) -> None:
         read(path, {"sequense": 12})
     with refused("cannot be 99999999 long"):
         read(path, {"sequence": 99999999})
+    for count, sides in ((1025, 1), (1, 65)):  # to print a million takes many minutes
+        with refused("than (1024|64)"):
+            read(of(tmp_path, dict.fromkeys(map(str, range(count)), [1] * sides)))
     one = read(path, {"sequence": 12})
     assert [(each.shape, each.batched) for each in one.inputs] == [((12,), True)] * 2
     assert one.dimensions == {"sequence": 12}

@@ -22,8 +22,6 @@ from levelfield.zoo.spec import DTYPES
 DIGEST_CHARS = 8
 STEM_CHARS = 40
 MAX_NUMBERS = 1 << 30
-MAX_VALUES = 1024
-"""Inputs, and outputs, at the most."""
 _UNKIND = re.compile(r"[^A-Za-z0-9._-]+")
 _BATCH = re.compile(r"(?i)batch|^(n|b|bs)$")
 """What a batch is called, where inputs begin with several dimensions without a size."""
@@ -156,8 +154,6 @@ def refusals(name: str, graph: Graph) -> Iterator[LevelfieldError]:
     if not graph.inputs or not graph.outputs:
         what = "outputs" if graph.inputs else "inputs"
         yield LevelfieldError(f"{name} has no {what}: there is nothing to {'compare' if graph.inputs else 'give it'}.")
-    if max(len(graph.inputs), len(graph.outputs)) > MAX_VALUES:
-        yield LevelfieldError(f"{name} has more inputs or outputs than {MAX_VALUES}, the most that are measured.")
     for what, found in (("inputs", graph.inputs), ("outputs", graph.outputs)):
         called = Counter(value.name for value in found)
         for twice in (each for each, count in called.items() if count > 1 or not each):

@@ -38,6 +38,10 @@ MAX_DEPTH = 16
 """Graphs within graphs (loops, conditions) that are looked into."""
 MAX_NAME = 4096
 """Characters of a name; a longer one is refused."""
+MAX_VALUES = 1024
+"""Inputs, and outputs, at the most."""
+MAX_SIDES = 64
+"""Dimensions of one of them, as in NumPy."""
 
 DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
@@ -122,9 +126,15 @@ def read_graph(model: memoryview) -> Graph:
     elements: Counter[str] = Counter()
     for tensor in tensors:
         elements[tensor.dtype] += tensor.elements
+    inputs = tuple(value for value in inputs if value.name not in weights)
+    outputs = tuple(_value(each.message) for each in _find(graph, _GRAPH_OUTPUT))
+    if max(len(inputs), len(outputs)) > MAX_VALUES:
+        raise MalformedError(f"It has more inputs or outputs than {MAX_VALUES}.")
+    if any(len(value.shape or ()) > MAX_SIDES for value in (*inputs, *outputs)):
+        raise MalformedError(f"An input or output has more dimensions than {MAX_SIDES}.")
     return Graph(
-        inputs=tuple(value for value in inputs if value.name not in weights),
-        outputs=tuple(_value(each.message) for each in _find(graph, _GRAPH_OUTPUT)),
+        inputs=inputs,
+        outputs=outputs,
         ir=ir,
         opset=max((_opset(each.message) for each in _find(model, _MODEL_OPSET)), default=0),
         nodes=tuple(each for each in found if isinstance(each, Node)),
