@@ -12,7 +12,7 @@ import tokenize
 from pathlib import Path
 
 BUDGET = {  # part: (most lines of code, most files)
-    "suite": (45_600, 406),
+    "suite": (45_600, 405),
     "plugins": (11_000, 140),
     "studies": (7_000, 80),
     "tests": (31_200, 420),

@@ -32,10 +32,10 @@ from levelfield.schedule.launches import bring_up, paths_of, rotate
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
 from levelfield.schedule.resources import RunResources
-from levelfield.statistics.load_search import Tried, next_load
 from levelfield.worker.messages import Drive, Driven, Measure, Measured
 from levelfield.zoo import models
 from levelfield_loadgen import detail_log
+from levelfield_loadgen.search import next_load
 
 PAIRS = 4
 """Tests of SingleStream in a launch, and windows beside them."""
@@ -220,7 +220,7 @@ class _Turn:
             if self._target_ns is not None and call_ns > self._target_ns:
                 return  # one query alone takes longer than the target, so no rate holds it
 
-    def _tried(self) -> tuple[Tried, ...]:
+    def _tried(self) -> tuple[analysis.Tried, ...]:
         return analysis.tried(self._tests, self._target_ns)
 
     def _window(self, seconds: float, least: int) -> Window:

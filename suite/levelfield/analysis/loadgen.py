@@ -8,6 +8,7 @@ have other samples, than its rules ask for.
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,11 +16,23 @@ from levelfield.analysis import collect, ranks
 from levelfield.analysis.estimates import level
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow, LoadPoint
 from levelfield.record.schema import Absent, Block, LoadGenLaunch, LoadGenTest, Window
-from levelfield.statistics.load_search import Tried, highest
 from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 
 PERCENTILES = {"SingleStream": "90.00", "MultiStream": "99.00", "Server": "99.00"}
 """Percentile of the latency that counts, by scenario, as LoadGen names it."""
+
+
+class Tried(NamedTuple):
+    """A load, and whether it held the target."""
+
+    load: float
+    held: bool
+
+
+def highest(tried: Sequence[Tried]) -> float | None:
+    """Return the highest load that held, below all that did not; None where there is none."""
+    broken = min((each.load for each in tried if not each.held), default=math.inf)
+    return max((each.load for each in tried if each.held and each.load < broken), default=None)
 
 
 def held(test: LoadGenTest, target_ns: int | None) -> bool:

@@ -8,7 +8,8 @@ the highest load that held counts only up to the lowest that did not.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from levelfield.analysis.loadgen import Tried, highest
 
 STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
 """Loads that are tried first, as shares of the capacity: one server without waiting is busy all the time at 1."""
@@ -20,19 +21,6 @@ CLOSE = 1.05
 """Factor between the highest load that holds and the lowest that does not, at which the search ends."""
 MOST = 10
 """Loads that are tried in all."""
-
-
-class Tried(NamedTuple):
-    """A load, and whether it held the target."""
-
-    load: float
-    held: bool
-
-
-def highest(tried: Sequence[Tried]) -> float | None:
-    """Return the highest load that held, below all that did not; None where there is none."""
-    broken = min((each.load for each in tried if not each.held), default=math.inf)
-    return max((each.load for each in tried if each.held and each.load < broken), default=None)
 
 
 def next_load(tried: Sequence[Tried], capacity: float) -> float | None:

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from levelfield.statistics.load_search import CLOSE, MOST, Tried, highest, next_load
+from levelfield.analysis.loadgen import Tried, highest
+from levelfield_loadgen.search import CLOSE, MOST, next_load
 
 
 def search(limit: float, capacity: float) -> list[Tried]:
