@@ -121,7 +121,7 @@ def test_a_node_is_given_words_that_mean_the_same(typed: tuple[str, ...]) -> Non
         (["--on", "127.0.0.1:99999"], "names no cluster."),
         (["--on", "127.0.0.1:1; rm -rf /"], "names no cluster."),
         (["--on", "127.0.0.1:1", "--name", "a/b"], "A fleet cannot be called 'a/b'"),
-        (["--on", "127.0.0.1:1", "--resume", "none"], "There is no fleet called 'none'"),
+        (["--on", "127.0.0.1:1", "--resume", "none"], "There is no fleet in reports called 'none'"),
     ],
 )
 def test_what_is_refused_is_one_sentence(tmp_path: Path, typed: list[str], says: str) -> None:
