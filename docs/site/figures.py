@@ -141,11 +141,22 @@ def cost() -> None:
     names = dict.fromkeys([*(registry.get(name).image for name in registry.names()), "exporter", "canary"])
     locks = [catalogue.lock(name) for name in names]
     sizes = {pin.file: pin.size_bytes for lock in locks for pin in lock.pins}
+    fresh = units.duration(_trial("cold")["seconds"])
     print(
         f"On two cores `make bench` took {units.duration(times[0])} to {units.duration(times[-1])} in "
-        f"{units.plural(len(runs), 'run')} with its images there, and [15 min 43 s](docs/install.md) in a fresh one. "
+        f"{units.plural(len(runs), 'run')} with its images there, and [{fresh}](docs/install.md) in a fresh one. "
         f"There it fetches {units.size(sum(sizes.values()))} of wheels and takes "
         f"{units.size(sum(lock.installed_bytes for lock in locks))} of disk. `make test` takes ten minutes."
+    )
+
+
+def cold() -> None:
+    """Print what `make bench` took where there was nothing but an engine."""
+    found = _trial("cold")
+    whole, first, images = (units.duration(found[f"{name}seconds"]) for name in ("", "first_ranking_", "images_"))
+    print(
+        f"On two cores ({found['machine']}), with nothing but an engine, `make bench` took {whole}: its first ranking "
+        f"came after {first}, and all images were there after {images} ([record](../reports/trials/cold.json))."
     )
 
 
@@ -515,8 +526,10 @@ def onnx_suite() -> None:
         right, out = (sum(ends.get(each, 0) for each in some) for some in (_ENDS_RIGHT, _ENDS_APART))
         shares.append(f"{right} of {sum(ends.values()) - out} on {backend}")
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    whole = record["sent"] == record["cases"]
+    sent = f"All {record['cases']}" if whole else f"{record['sent']} of the {record['cases']}"
     print(
-        f"{record['sent']} of the {record['cases']} cases, drawn at random, were sent on {record['started'][:10]} "
+        f"{sent} cases were sent on {record['started'][:10]} "
         f"({versions}). Of those that the framework runs, and whose values are of types that NumPy has, were "
         f"compared with a right verdict: {', '.join(shares)}.\n"
     )
