@@ -1,4 +1,4 @@
-"""The writer of ncnn's format; what ncnn computes of it is tested in its container (`run/test_plugins_docker.py`)."""
+"""The writer of ncnn's format; what ncnn computes of it is tested in its image (`tests/run/test_plugins_docker.py`)."""
 
 from pathlib import Path
 
