@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.machine.topology import Topology, placement, read
+from levelfield.machine.topology import Topology, layout, placement, read
 from levelfield.plan import cpu_pinning
 from levelfield.record.cpu_lists import as_text
 from tests.machine.folders import write
@@ -121,3 +121,13 @@ def test_a_node_without_memory_takes_that_of_the_nearest(tmp_path: Path) -> None
     assert as_text(cpu_pinning.pool(tuple(range(60, 100)), topology).cpus[:8]) == "60-63,96-99"
     (write(root, {f"{node}/distance": ""}) / f"{node}/distance").unlink()
     assert read(root).memory_nodes((64,)) == (0, 1, 3), "how far they are is not known"
+
+
+def test_a_machine_of_one_node_whose_memory_grows_is_the_same_machine(tmp_path: Path) -> None:
+    """A hypervisor adds memory as it is used: the node then holds more than it did."""
+    node = "sys/devices/system/node/node0"
+    files = {f"{node}/cpulist": "0-1\n", "sys/devices/system/cpu/online": "0-1\n", "proc/meminfo": "MemTotal: 900 kB\n"}
+    small = layout(read(write(tmp_path, {**files, f"{node}/meminfo": "Node 0 MemTotal: 300 kB\n"})))
+    grown = layout(read(write(tmp_path, {f"{node}/meminfo": "Node 0 MemTotal: 900 kB\n"})))
+    assert small == grown
+    assert small["NUMA layout"] == "node 0: CPUs 0-1"

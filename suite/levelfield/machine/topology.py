@@ -157,17 +157,22 @@ def layout(topology: Topology) -> Facts:
     if not topology.nodes:
         return dict.fromkeys(("NUMA layout", "NUMA distances"), Absent("the kernel shows no NUMA nodes"))
     rows = [" ".join(map(str, node.distances.values())) for node in topology.nodes]
+    alone = len(topology.nodes) == 1  # what it holds is said of the machine; a hypervisor adds to it as it is used
     return {
-        "NUMA layout": "; ".join(map(in_words, topology.nodes)),
+        "NUMA layout": "; ".join(_cpus_of(node) if alone else _in_words(node) for node in topology.nodes),
         "NUMA distances": "; ".join(rows) if all(rows) else Absent("the kernel does not say"),
     }
 
 
-def in_words(node: Node) -> str:
+def _cpus_of(node: Node) -> str:
+    return f"node {node.number}: {f'CPUs {as_text(node.cpus)}' if node.cpus else 'no CPUs'}"
+
+
+def _in_words(node: Node) -> str:
     """`node 0: CPUs 0-15, 63 GiB`."""
     memory = node.memory_bytes
     size = "memory unknown" if isinstance(memory, Absent) else f"{memory / _GIB:.0f} GiB" if memory else "no memory"
-    return f"node {node.number}: {f'CPUs {as_text(node.cpus)}' if node.cpus else 'no CPUs'}, {size}"
+    return f"{_cpus_of(node)}, {size}"
 
 
 def _siblings(pinned: Sequence[int], topology: Topology) -> str:
