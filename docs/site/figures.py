@@ -141,10 +141,11 @@ def cost() -> None:
     names = dict.fromkeys([*(registry.get(name).image for name in registry.names()), "exporter", "canary"])
     locks = [catalogue.lock(name) for name in names]
     sizes = {pin.file: pin.size_bytes for lock in locks for pin in lock.pins}
-    fresh = units.duration(_trial("cold")["seconds"])
+    fresh = sorted(found["seconds"] for found in _trial("cold"))
     print(
         f"On two cores `make bench` took {units.duration(times[0])} to {units.duration(times[-1])} in "
-        f"{units.plural(len(runs), 'run')} with its images there, and [{fresh}](docs/install.md) in a fresh one. "
+        f"{units.plural(len(runs), 'run')} with its images there, and in fresh ones "
+        f"[{units.duration(fresh[0])} to {units.duration(fresh[-1])}](docs/install.md). "
         f"There it fetches {units.size(sum(sizes.values()))} of wheels and takes "
         f"{units.size(sum(lock.installed_bytes for lock in locks))} of disk. `make test` takes ten minutes."
     )
@@ -152,12 +153,13 @@ def cost() -> None:
 
 def cold() -> None:
     """Print what `make bench` took where there was nothing but an engine."""
-    found = _trial("cold")
-    whole, first, images = (units.duration(found[f"{name}seconds"]) for name in ("", "first_ranking_", "images_"))
-    print(
-        f"On two cores ({found['machine']}), with nothing but an engine, `make bench` took {whole}: its first ranking "
-        f"came after {first}, and all images were there after {images} ([record](../reports/trials/cold.json))."
-    )
+    print("On two cores, with nothing but an engine, `make bench` took ([record](../reports/trials/cold.json)):\n")
+    for found in _trial("cold"):
+        whole, first, images = (units.duration(found[f"{name}seconds"]) for name in ("", "first_ranking_", "images_"))
+        print(
+            f"- {whole} on {found['machine']}: its first ranking came after {first}, all images were there after "
+            f"{images}, and {units.percent(found['calm_share'])} of probes were calm."
+        )
 
 
 def result(model: str = "ResNet-50, latency, batch 1") -> None:
