@@ -65,8 +65,9 @@ def begin(
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
     console = terminals.console()
-    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
-    for line in (*store.promise(state.begun), progress.advice(state)):
+    options = options_of(values)
+    state = measure.begin(name, options, console, boots=boots, one_way=one_way, sides=sides)
+    for line in (*store.promise(state.begun), progress.advice(state, options.reports)):
         terminals.say(console, line)
 
 

@@ -107,7 +107,7 @@ def test_old_new_old_over_boots(machine: Machine) -> None:
     assert last_line(machine) == "Next: go back to the old stack, then reboot: 1 boot there."
     machine.reboot(OLD)
     found = machine.next()
-    assert last_line(machine) == "Done: levelfield upgrade verdict up"
+    assert last_line(machine) == f"Done: levelfield upgrade verdict up --reports {machine.reports}"
     assert [boot.phase for boot in found.boots] == list(Phase)
     assert len(set(runs(found))) == 3
     machine.reboot()

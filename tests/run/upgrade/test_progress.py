@@ -1,5 +1,7 @@
 """What an upgrade's journal says, and what comes next, over sequences of boots."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +76,7 @@ def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:
     assert step(found, here("old", "boot-1")) == Measure(Phase.BEFORE)
     assert advice(found) == "Next: levelfield upgrade next up (or --all): 1 run of onnxruntime@1.29.0."
     assert advice(state("oo", declared())).endswith("2 runs of onnxruntime@1.30.0.")
+    assert advice(found, Path("my runs")).startswith("Next: levelfield upgrade next up --reports 'my runs' (or --all)")
 
 
 def test_a_run_that_was_cut_off_goes_on_in_its_own_boot_alone() -> None:

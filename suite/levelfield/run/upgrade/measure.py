@@ -217,7 +217,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
                 )
                 _count(folder.name, reports, written, console)
     state = store.load(name, reports)
-    terminals.say(console, progress.advice(state))
+    terminals.say(console, progress.advice(state, reports))
     return state
 
 

@@ -6,7 +6,9 @@ of two boots are never mixed.
 """
 
 import enum
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -323,13 +325,14 @@ def _check_order(state: State, side: Side) -> None:
         )
 
 
-def advice(state: State) -> str:
+def advice(state: State, reports: Path = Path("reports")) -> str:
     """Say in one sentence what the operator does next."""
+    there = "" if reports == Path("reports") else f" --reports {shlex.quote(str(reports))}"
     name, boots = state.begun.name, plural(state.begun.boots, "boot")
     phase = state.phase
-    again = f"levelfield upgrade next {name}"
+    again = f"levelfield upgrade next {name}{there}"
     if phase is None:
-        return f"Done: levelfield upgrade verdict {name}"
+        return f"Done: levelfield upgrade verdict {name}{there}"
     missing = state.missing(phase)
     if state.begun.declared:
         return f"Next: {again} (or --all): {plural(missing, 'run')} of {_declared(state, phase)}."

@@ -127,7 +127,7 @@ def lines(state: State, reports: Path) -> Iterator[str]:
     for run in (*state.left, *([state.pending] if state.pending is not None else [])):
         how = "cut off, resumed by `next` in the same boot" if run is state.pending else "cut off, does not count"
         yield f"  {run.run}: {how}"
-    yield progress.advice(state)
+    yield progress.advice(state, reports)
 
 
 def load_phases(state: State, reports: Path) -> Phases:
@@ -138,7 +138,7 @@ def load_phases(state: State, reports: Path) -> Phases:
     if not state.of_phase(Phase.BEFORE) or not state.of_phase(Phase.NEW):
         raise LevelfieldError(
             f"The upgrade {state.begun.name} has nothing to compare yet: both stacks must have been measured.",
-            fix=progress.advice(state),
+            fix=progress.advice(state, reports),
         )
     check_records(state, reports)
     before, new, after = (
