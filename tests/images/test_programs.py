@@ -108,6 +108,19 @@ def test_what_keeps_pip_from_its_index_is_told_apart(
 
 
 @pytest.mark.parametrize(
+    ("complaint", "says"),
+    [
+        ("127.0.0.1 didn't respond within 1.0 seconds", "did not answer in time"),
+        ("connection error: the connection was closed without a reply from the server.", "cannot be reached"),
+    ],
+)
+def test_what_pip_26_says_has_the_same_reasons(tmp_path: Path, complaint: str, says: str) -> None:
+    found = programs.reason(f"Could not fetch URL http://127.0.0.1/simple/tiny/: {complaint} - skipping", tmp_path)
+    assert found is not None
+    assert says in found.sentence
+
+
+@pytest.mark.parametrize(
     ("options", "says"), [("512k", "the disk is full"), ("8m,nr_inodes=11", "the disk has no inode left")]
 )
 def test_a_disk_that_is_full_is_not_called_another_file(
