@@ -18,6 +18,8 @@ class FileServer(ThreadingHTTPServer):
         self.cut_bytes: int | None = None
         """Where the next answer ends too early."""
         self.delay_s = 0.0
+        self.silent = False
+        """Whether it hangs up in place of an answer."""
         self.asked: list[tuple[str, str]] = []
         """Paths and ranges."""
 
@@ -32,6 +34,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server, wanted = self.server, self.headers.get("Range", "")
         server.asked.append((self.path, wanted))
+        if server.silent:
+            self.close_connection = True
+            return
         time.sleep(server.delay_s)
         content = server.files.get(self.path)
         if content is None:

