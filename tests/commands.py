@@ -109,6 +109,20 @@ def run(*words: str | Path, folder: Path, environment: dict[str, str] | None = N
     return Command(*words, folder=folder, environment=environment).wait()
 
 
+def python(code: str, *words: str | Path, **variables: str) -> str:
+    """Run a program in an interpreter of its own, which finds the package and the tests; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORTS, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
 class Called(NamedTuple):
     """What a command that was called ended with, and what it printed."""
 

@@ -1,8 +1,5 @@
 import hashlib
-import shutil
 import socket
-import ssl
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +10,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import fetching
 from levelfield.images.fetching import Reason, Wanted
 from levelfield.images.wheels import silent
-from tests.servers import FileServer
+from tests.servers import FileServer, certificate, encrypted
 
 CONTENT = bytes(range(256)) * 1600
 LOST = "Lock again."
@@ -129,19 +126,14 @@ def test_why_no_server_answers_is_told_apart(
     assert "http_proxy" in caught.value.fix
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")
 def test_certificates_come_from_the_environment(
     serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
-    own, key, server = tmp_path / "own.pem", tmp_path / "own.key", serve()
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=mirror", "-days", "2"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(own)]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(own, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server = serve()
+    own, key = certificate(tmp_path)
+    encrypted(server, own, key)
     address = _with(server).replace("http:", "https:")
     with pytest.raises(LevelfieldError, match=Reason.CERTIFICATE) as caught:
         _fetch(wanted, address)

@@ -5,7 +5,6 @@ import http.server
 import os
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from tests.commands import eventually
 from tests.conftest import mounted
 from tests.images.test_wheels import _lock, _make_wheel
 from tests.launchers.scripts import gone
+from tests.servers import certificate, encrypted
 
 
 class _Refusing(http.server.BaseHTTPRequestHandler):
@@ -36,11 +36,11 @@ class _Refusing(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(context: ssl.SSLContext | None = None) -> Iterator[int]:
+def serving(*pair: Path) -> Iterator[int]:
     """Yield the port of a server that refuses."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+    if pair:
+        encrypted(server, *pair)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server.server_address[1]
     server.shutdown()
@@ -52,18 +52,6 @@ def silent() -> Iterator[int]:
     """Yield the port of a server that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-@pytest.fixture
-def self_signed(tmp_path: Path) -> ssl.SSLContext:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-    done = subprocess.run([*command, "-keyout", key, "-out", certificate], capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip("openssl makes no certificate here.")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return context
 
 
 @pytest.fixture(autouse=True)
@@ -78,10 +66,10 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("cause", ["refused", "time-out", "name", "access", "proxy", "certificate"])
 def test_what_keeps_pip_from_its_index_is_told_apart(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, self_signed: ssl.SSLContext, cause: str
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, cause: str
 ) -> None:
     lock = _lock(_make_wheel(tmp_path / "wheel"))
-    with serving() as refusing, serving(self_signed) as untrusted, silent() as mute:
+    with serving() as refusing, serving(*certificate(tmp_path)) as untrusted, silent() as mute:
         settings, says, fix = {
             "refused": ({"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}, "cannot be reached", "index-url"),
             "time-out": (

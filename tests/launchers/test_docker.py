@@ -68,15 +68,6 @@ def worker(launcher: DockerLauncher, spec: LaunchSpec) -> Iterator[Worker]:
     one.stop()
 
 
-def loses(worker: Worker, kind: str, says: str, *, timeout_s: float = PATIENCE_S) -> WorkerError:
-    with pytest.raises(WorkerError, match=says) as caught:
-        worker.collect(Measured, timeout_s)
-    assert caught.value.kind == kind
-    assert caught.value.gone
-    assert not worker.alive
-    return caught.value
-
-
 def test_a_worker_answers_and_leaves_nothing(
     engine: docker.DockerClient, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +182,9 @@ def test_sigkill_while_it_measures(engine: docker.DockerClient, worker: Worker) 
         os.kill(worker.pid, signal.SIGKILL)
     else:
         container.kill()
-    loses(worker, "crashed", r"was killed \(SIGKILL\) during measure")
+    with pytest.raises(WorkerError, match=r"was killed \(SIGKILL\) during measure") as caught:
+        worker.collect(Measured, PATIENCE_S)
+    assert (caught.value.kind, caught.value.gone, worker.alive) == ("crashed", True, False)
     assert none_left(engine)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from levelfield.launchers import disk_limit
 from levelfield.worker.messages import Probed
 from levelfield.worker.probes import environment, probe
-from tests.worker.interpreters import fresh
+from tests.commands import python
 
 MIB = 1 << 20
 
@@ -30,7 +30,7 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
         "from levelfield.worker.probes import memory; before = memory().peak_rss_bytes; "
         "block = bytearray(b'x') * (64 << 20); del block; print(memory().peak_rss_bytes - before, memory().rss_bytes)"
     )
-    grown, now = map(int, fresh(program).split())
+    grown, now = map(int, python(program).split())
     assert 60 * MIB < grown < 80 * MIB
     assert now < 60 * MIB
 
@@ -90,4 +90,4 @@ def test_a_folder_that_an_import_adds_is_no_part_of_the_environment(tmp_path: Pa
         f"before = distributions(); sys.path.insert(0, {str(vendored)!r});"
         "print(metadata.version('vendored'), 'vendored' in distributions(), distributions() == before)"
     )
-    assert fresh(program).split() == ["1.0", "False", "True"]
+    assert python(program).split() == ["1.0", "False", "True"]
