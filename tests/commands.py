@@ -22,6 +22,7 @@ IMPORTS = f"{ROOT / 'suite'}:{ROOT}:{ROOT / 'plugins' / 'fleet'}"
 """PYTHONPATH of a program that imports the package and the tests of this checkout."""
 PATIENCE_S = 900.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 SHOWN = {"COLUMNS": "200", "NO_COLOR": "1"}
 """Variables of every command: lines are long, and text is plain."""
 

@@ -23,7 +23,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return made, key
 
 
-def encrypted(server: socketserver.BaseServer, made: Path, key: Path) -> None:
+def encrypted(server: socketserver.TCPServer, made: Path, key: Path) -> None:
     """Let a server speak TLS."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(made, key)

@@ -13,10 +13,9 @@ import pytest
 from levelfield.paths import MARK
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
-from tests.commands import IMPORTS, Command, call, eventually, one_clear_sentence, python, run
+from tests.commands import IMPORTS, NO_ENGINE, Command, call, eventually, one_clear_sentence, python, run
 from tests.share.evidence import leave, small
 
-NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--launcher", "host", "--reports")
 

@@ -17,7 +17,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import programs, wheels
 from tests.commands import eventually
 from tests.conftest import mounted
-from tests.images.test_wheels import _lock, _make_wheel
+from tests.images.test_wheels import _lock, make_wheel
 from tests.launchers.scripts import gone
 from tests.servers import certificate, encrypted
 
@@ -68,7 +68,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_keeps_pip_from_its_index_is_told_apart(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, cause: str
 ) -> None:
-    lock = _lock(_make_wheel(tmp_path / "wheel"))
+    lock = _lock(make_wheel(tmp_path / "wheel"))
     with serving() as refusing, serving(*certificate(tmp_path)) as untrusted, silent() as mute:
         settings, says, fix = {
             "refused": ({"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}, "cannot be reached", "index-url"),
@@ -114,7 +114,7 @@ def test_what_pip_26_says_has_the_same_reasons(tmp_path: Path, complaint: str, s
 def test_a_disk_that_is_full_is_not_called_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, says: str
 ) -> None:
-    wheel = _make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n")
+    wheel = make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n")
     lock = _lock(wheel)
     with mounted(tmp_path / "disk", options) as disk:
         monkeypatch.setenv("LEVELFIELD_CACHE", str(disk))

@@ -19,6 +19,7 @@ from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.worker.messages import Load, Loaded, Probe, Probed, Task
 from tests.commands import eventually
 from tests.launchers.scripts import PATIENCE_S, READY, channel, gone, worker
+from tests.plugged import metadata
 
 
 @contextlib.contextmanager
@@ -44,8 +45,7 @@ def test_a_user_of_the_host_launcher_keeps_the_packages_of_their_own(
 ) -> None:
     """`pip install --user` puts them beneath a home that a worker does not have."""
     own = tmp_path / "own"
-    (own / "only_mine.dist-info").mkdir(parents=True)
-    (own / "only_mine.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: only-mine\nVersion: 1.5\n")
+    metadata(own, "only-mine", "1.5", {})
     monkeypatch.setattr("site.getusersitepackages", lambda: str(own))
 
     def seen() -> dict[str, str]:
