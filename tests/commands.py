@@ -22,6 +22,7 @@ IMPORTS = f"{ROOT / 'suite'}:{ROOT}:{ROOT / 'plugins' / 'fleet'}"
 """PYTHONPATH of a program that imports the package and the tests of this checkout."""
 PATIENCE_S = 900.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 SHOWN = {"COLUMNS": "200", "NO_COLOR": "1"}
 """Variables of every command: lines are long, and text is plain."""
 
@@ -107,6 +108,20 @@ class Command:
 def run(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Command:
     """Run a command to its end."""
     return Command(*words, folder=folder, environment=environment).wait()
+
+
+def python(code: str, *words: str | Path, **variables: str) -> str:
+    """Run a program in an interpreter of its own, which finds the package and the tests; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORTS, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
 
 
 class Called(NamedTuple):

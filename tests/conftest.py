@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import connect
-from tests.engines import Cable, PrivateEngine
+from tests.engines import PrivateEngine
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -143,21 +142,8 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
 
 
 @pytest.fixture
-def cable(tmp_path: Path) -> Iterator[tuple[Cable, str]]:
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if not host.startswith("unix://"):
-        pytest.skip("The engine is not behind a socket of this machine.")
-    path = tmp_path / "engine.sock"
-    one = Cable(path, host.removeprefix("unix://"))
-    yield one, f"unix://{path}"
-    one.cut()
-
-
-@pytest.fixture
 def private_engine() -> Iterator[PrivateEngine]:
     """An engine that may be killed."""
-    if os.getuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("Starting a second engine needs root and dockerd.")
     one = PrivateEngine()
     yield one
     one.close()

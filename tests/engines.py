@@ -9,13 +9,13 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import docker
 import psutil
+import pytest
 from docker.errors import DockerException
 
 from levelfield.images.build import build
@@ -59,47 +59,16 @@ def nothing_runs(engine: docker.DockerClient, owner: int) -> bool:
     return eventually(lambda: all(each.status == "created" for each in containers(engine, owner)))
 
 
+def remove(folder: Path) -> None:
+    """Remove a folder of an engine, and what is mounted in it."""
+    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for place in sorted((place for place in mounted if place.startswith(str(folder))), reverse=True):
+        subprocess.run(["umount", "--lazy", place], check=False)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _hide(folder: Path) -> str:
     return f"mount -t tmpfs tmpfs {shlex.quote(str(folder))} && "
-
-
-class Cable:
-    """A way to the real engine that can be cut: a socket of its own, and every byte passed on."""
-
-    def __init__(self, path: Path, engine: str) -> None:
-        self._engine = engine
-        self._open: list[socket.socket] = []
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
-        self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self._engine)
-            self._open += [near, far]
-            for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
-
-    @staticmethod
-    def _pass(source: socket.socket, sink: socket.socket) -> None:
-        try:
-            while chunk := source.recv(1 << 16):
-                sink.sendall(chunk)
-            sink.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
-
-    def cut(self) -> None:
-        for each in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
 
 
 class PrivateEngine:
@@ -114,6 +83,8 @@ class PrivateEngine:
     """
 
     def __init__(self, *hidden: Path, options: Sequence[str] = ()) -> None:
+        if os.getuid() != 0 or shutil.which("dockerd") is None:
+            pytest.skip("Starting a second engine needs root and dockerd.")
         self._hidden = hidden
         self._options = options
         self.folder = Path(tempfile.mkdtemp(prefix="levelfield-engine-"))
@@ -186,7 +157,4 @@ class PrivateEngine:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
         self._log.close()
-        mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-        for place in sorted((place for place in mounted if place.startswith(str(self.folder))), reverse=True):
-            subprocess.run(["umount", "--lazy", place], check=False)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(self.folder)

@@ -5,6 +5,7 @@ The levels are rough, the numbers mean nothing, and no figure from here belongs 
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 
@@ -12,6 +13,7 @@ import msgspec
 import numpy as np
 
 from levelfield.backends.precisions import why_not
+from levelfield.plan import Plan
 from levelfield.record.disturbance import Disturbed, Reason
 from levelfield.record.schema import (
     SCHEMA,
@@ -254,6 +256,28 @@ def make_run(
     )
 
 
+def of_plan(made: Plan) -> Run:
+    """Make the record of a run that has just begun with a plan."""
+    run = make_run(models=("mlp",), scenarios=("memory",), generations=1)
+    settings = msgspec.structs.replace(
+        run.settings,
+        profile=made.profile.name,
+        models=made.models,
+        backends=made.backends,
+        scenarios=made.scenarios,
+        precisions=made.precisions,
+        batches=made.batches,
+        training_batches=made.training_batches,
+        threads=max(made.threads),
+        thread_counts=made.threads if len(made.threads) > 1 else (),
+        cpus=made.cpus,
+        cpus_requested=made.cpus_requested,
+        generations=made.profile.generations,
+        rounds=made.profile.rounds,
+    )
+    return msgspec.structs.replace(run, settings=settings, blocks=made.blocks)
+
+
 def _windows_ns(blocks: Iterable[Block]) -> int:
     return sum(
         turn.window.window_ns
@@ -283,30 +307,18 @@ def make_batch(model: str, scenario: str) -> int:
     return BATCHES[model] if scenario in ("throughput", "training", "data-pipeline", "loadgen-offline") else 1
 
 
+@dataclass(kw_only=True)
 class _Maker:
-    def __init__(
-        self,
-        *,
-        rng: np.random.Generator,
-        rounds: int,
-        window_ns: int,
-        max_calls: int,
-        slower: dict[str, float],
-        failures: dict[tuple[str, str], Failure],
-        unequal: frozenset[tuple[str, str]],
-        disturbed: frozenset[int],
-        noise_scale: float,
-    ) -> None:
-        self.rng = rng
-        self.rounds = rounds
-        self.window_ns = window_ns
-        self.max_calls = max_calls
-        self.slower = slower
-        self.failures = failures
-        self.unequal = unequal
-        self.disturbed = disturbed
-        self.noise_scale = noise_scale
-        self.clock_minutes = 0
+    rng: np.random.Generator
+    rounds: int
+    window_ns: int
+    max_calls: int
+    slower: dict[str, float]
+    failures: dict[tuple[str, str], Failure]
+    unequal: frozenset[tuple[str, str]]
+    disturbed: frozenset[int]
+    noise_scale: float
+    clock_minutes: int = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
         timed = case.timed
@@ -372,31 +384,15 @@ class _Maker:
         )
 
     def launch(self, case: Case, arm: Arm, index: int) -> Launch:
-        settings = {
-            "threads": str(case.threads),
-            "precision": case.precision,
-            "layout": "channels_last" if case.model == "resnet50" and arm.backend.startswith("torch") else "native",
-            "flush_denormals": "off",
-            "mode": MODES[arm.backend],
-        }
-        base = Launch(
-            arm=arm.id,
-            started=self.tick(),
-            framework_version=VERSIONS[IMAGES[arm.backend]],
-            settings=settings,
-            environment={"OMP_NUM_THREADS": str(case.threads), "PYTHONHASHSEED": "0"},
-            weights_sha256=_sha(case.model),
-            inputs_sha256=_sha(f"{case.model} inputs"),
-        )
         failure = self.failure(case, arm)
         if failure is not None:
-            return Launch(arm=arm.id, started=base.started, failure=failure)
+            return Launch(arm=arm.id, started=self.tick(), failure=failure)
         place = BACKENDS.index(arm.backend)
         unequal = (arm.backend, case.model) in self.unequal
         error = 4.6e-2 if unequal else (3 + place) * ERRORS[case.precision]
         return Launch(
-            arm=base.arm,
-            started=base.started,
+            arm=arm.id,
+            started=self.tick(),
             startup=Startup(
                 start_ns=int(0.5e9 * self.jitter(0.05)),
                 import_ns=int((1.0, 1.0, 2.2, 2.2, 0.5, 0.1, 0.2)[place] * 1e9 * self.jitter(0.04)),
@@ -404,11 +400,17 @@ class _Maker:
                 load_ns=int((0.2, 16.0, 0.8, 3.1, 1.9, 0.4, 0.7)[place] * 1e9 * self.jitter(0.05)),
                 first_call_ns=int(self.level_ns(case, arm) * 3),
             ),
-            weights_sha256=base.weights_sha256,
-            inputs_sha256=base.inputs_sha256,
+            weights_sha256=_sha(case.model),
+            inputs_sha256=_sha(f"{case.model} inputs"),
             onnx_sha256=_sha(f"{case.model}{case.batch}") if arm.backend in ("onnxruntime", "openvino") else "",
-            framework_version=base.framework_version,
-            settings=settings,
+            framework_version=VERSIONS[IMAGES[arm.backend]],
+            settings={
+                "threads": str(case.threads),
+                "precision": case.precision,
+                "layout": "channels_last" if case.model == "resnet50" and arm.backend.startswith("torch") else "native",
+                "flush_denormals": "off",
+                "mode": MODES[arm.backend],
+            },
             parity=Parity(
                 equal=not unequal,
                 relative_error=error,
@@ -436,7 +438,7 @@ class _Maker:
                 Library(name="libgomp.so.1", path="/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0", kind="OpenMP"),
                 Library(name=f"lib{arm.backend}.so", path=f"/opt/env/lib/{arm.backend}/lib.so", kind="oneDNN"),
             ),
-            environment=base.environment,
+            environment={"OMP_NUM_THREADS": str(case.threads), "PYTHONHASHSEED": "0"},
             cache_warm=case.scenario != "cold-start" and index > 0,
             convergence=self.convergence(case, arm, index) if case.converges else None,
             loadgen=self.loadgen(case, arm) if case.definition.driven else None,

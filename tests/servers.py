@@ -1,8 +1,33 @@
 """Servers of files that tests start: what they have, how they misbehave, and what they were asked."""
 
+import shutil
+import socketserver
+import ssl
+import subprocess
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate of this machine that nobody else has signed, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("There is no openssl here that makes a certificate.")
+    made, key = folder / "certificate.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+    return made, key
+
+
+def encrypted(server: socketserver.TCPServer, made: Path, key: Path) -> None:
+    """Let a server speak TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(made, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 
 
 class FileServer(ThreadingHTTPServer):
@@ -18,6 +43,8 @@ class FileServer(ThreadingHTTPServer):
         self.cut_bytes: int | None = None
         """Where the next answer ends too early."""
         self.delay_s = 0.0
+        self.silent = False
+        """Whether it hangs up in place of an answer."""
         self.asked: list[tuple[str, str]] = []
         """Paths and ranges."""
 
@@ -32,6 +59,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server, wanted = self.server, self.headers.get("Range", "")
         server.asked.append((self.path, wanted))
+        if server.silent:
+            self.close_connection = True
+            return
         time.sleep(server.delay_s)
         content = server.files.get(self.path)
         if content is None:

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from docs.site import checking
-from levelfield.record import files
 from tests.commands import ROOT, run
+from tests.compare.gates import keep
 from tests.records_builder import make_run
 
 DOCS = ROOT / "docs"
@@ -63,8 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             max_calls=5,
         )
         made = msgspec.structs.replace(made, id=name, started=f"2026-01-{number:02}T10:00:00Z")
-        (place / "reports" / name).mkdir(parents=True)
-        files.write(made, place / "reports" / name)
+        keep(made, place / "reports")
     printed = run("report", place / "reports" / "RUN", folder=place)
     assert printed.code == 0, printed.err
     (place / "report.html").write_bytes((place / "reports" / "RUN" / "report.html").read_bytes())

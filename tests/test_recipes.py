@@ -34,6 +34,13 @@ def recipe(name: str, *words: str, folder: Path, **variables: str) -> subprocess
     )
 
 
+def program(path: Path, script: str) -> str:
+    """Write a program for the shell; return what to call it."""
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
 @pytest.mark.parametrize("script", sorted(RECIPES.glob("*.sh")), ids=lambda script: script.name)
 def test_any_shell_can_read_it_and_it_can_be_called(script: Path) -> None:
     subprocess.run(["sh", "-n", str(script)], check=True)
@@ -44,9 +51,8 @@ def test_any_shell_can_read_it_and_it_can_be_called(script: Path) -> None:
 def test_what_is_not_decided_passes_only_where_it_may(undecided: str, code: int, tmp_path: Path) -> None:
     done = recipe("gate.sh", "a", "b", folder=tmp_path, LEVELFIELD="sh -c 'exit 3'", UNDECIDED=undecided)
     assert done.returncode != 0  # words are not parsed again by the shell: this is no command
-    (tmp_path / "three").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
-    (tmp_path / "three").chmod(0o755)
-    done = recipe("gate.sh", "a", "b", folder=tmp_path, LEVELFIELD="./three", UNDECIDED=undecided)
+    three = program(tmp_path / "three", "exit 3")
+    done = recipe("gate.sh", "a", "b", folder=tmp_path, LEVELFIELD=three, UNDECIDED=undecided)
     assert done.returncode == code, done.stderr
 
 
@@ -86,12 +92,7 @@ def test_the_workflow_of_pages_publishes_what_is_committed_and_stops_at_a_forger
 
 def said(folder: Path, code: int = 0) -> str:
     """Write a command that writes down its words and ends with a code; return what to call it."""
-    tool = folder / "says"
-    tool.write_text(
-        f'#!/bin/sh\nfor word in "$@"; do echo "$word"; done >>{folder}/said\nexit {code}\n', encoding="utf-8"
-    )
-    tool.chmod(0o755)
-    return str(tool)
+    return program(folder / "says", f'for word in "$@"; do echo "$word"; done >>{folder}/said\nexit {code}')
 
 
 HOSTILE = "onnxruntime$(touch owned); touch owned"
@@ -151,13 +152,11 @@ def older(tmp_path: Path) -> Path:
         path.unlink()
     requirements = folder / "requirements.in"
     requirements.write_text(re.sub("==.*", "==2026.4.0", requirements.read_text(encoding="utf-8")), encoding="utf-8")
-    tool = tmp_path / "tool"
-    tool.write_text(
-        '#!/bin/sh\n[ "$1" = ab ] && { echo "$@" >said; exit 3; }\n'
-        f'exec env PYTHONPATH={tmp_path}/suite {sys.executable} -m levelfield.cli "$@"\n',
-        encoding="utf-8",
+    program(
+        tmp_path / "tool",
+        '[ "$1" = ab ] && { echo "$@" >said; exit 3; }\n'
+        f'exec env PYTHONPATH={tmp_path}/suite {sys.executable} -m levelfield.cli "$@"',
     )
-    tool.chmod(0o755)
     return tmp_path
 
 
@@ -203,12 +202,8 @@ def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
         (folder / "reports" / made.id / "report.html").write_text(html.render(made, analyse(made)), encoding="utf-8")
     earlier = [f"2026010{number}-night" for number in (1, 2, 3)]
     assert run("baseline", "set", "good", *earlier, folder=folder).code == 0
-    tool = folder / "tool"
-    tool.write_text(
-        f'#!/bin/sh\n[ "$1" = bench ] && exit {bench}\nexec {sys.executable} -m levelfield.cli "$@"\n', encoding="utf-8"
-    )
-    tool.chmod(0o755)
-    return "./tool"
+    text = f'[ "$1" = bench ] && exit {bench}\nexec {sys.executable} -m levelfield.cli "$@"'
+    return program(folder / "tool", text)
 
 
 def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> None:
@@ -253,32 +248,16 @@ def test_a_slowdown_stops_a_pull_request(engine: docker.DockerClient, tmp_path: 
     assert (tmp_path / "gate" / "comparison.html").is_file()
 
 
-@pytest.mark.docker
-def test_a_night(engine: docker.DockerClient, tmp_path: Path) -> None:
-    del engine
-    tmp_path.chmod(0o755)
-    done = recipe(
-        "nightly.sh", "--profile", "smoke", "--models", "mlp", "--backends", "onnxruntime", "--control", "none",
-        folder=tmp_path, BASELINE="good",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Runs so far: 1." in done.stdout
-    assert (tmp_path / "site" / "index.html").is_file()
-    assert len(list((tmp_path / "reports").glob("*/report.html"))) == 1
-
-
 def test_an_audit_asks_about_the_releases_of_all_locks_and_is_as_bad_as_the_worst(tmp_path: Path) -> None:
     image = tmp_path / "images" / "torch"
     image.mkdir(parents=True)
     for name in ("cpu.lock", "cu13.lock"):
         (image / name).write_text("# torch-2+cpu.whl\ntorch==2.13.0+cpu \\\n    --hash=sha256:00\n", encoding="utf-8")
-    audit = tmp_path / "audit"
-    audit.write_text('#!/bin/sh\ncat "$3"; echo "$4 $5"; exit "$(($(wc -l <asked) < 1))"\n', encoding="utf-8")
-    audit.chmod(0o755)
+    audit = program(tmp_path / "audit", 'cat "$3"; echo "$4 $5"; exit "$(($(wc -l <asked) < 1))"')
     (tmp_path / "asked").touch()
-    done = recipe("audit.sh", "torch", "-s", "osv", folder=tmp_path, PIP_AUDIT="./audit")
+    done = recipe("audit.sh", "torch", "-s", "osv", folder=tmp_path, PIP_AUDIT=audit)
     assert done.returncode == 1
     assert done.stdout == "# torch-2+cpu.whl\ntorch==2.13.0 \\\n    --hash=sha256:00\n-s osv\n" * 2
     (tmp_path / "asked").write_text("\n", encoding="utf-8")
-    assert recipe("audit.sh", "torch", folder=tmp_path, PIP_AUDIT="./audit").returncode == 0
-    assert recipe("audit.sh", "jax", folder=tmp_path, PIP_AUDIT="./audit").returncode == 2
+    assert recipe("audit.sh", "torch", folder=tmp_path, PIP_AUDIT=audit).returncode == 0
+    assert recipe("audit.sh", "jax", folder=tmp_path, PIP_AUDIT=audit).returncode == 2

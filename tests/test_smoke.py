@@ -10,12 +10,12 @@ import pytest
 from selenium import webdriver
 
 from levelfield.record import files, journal
-from levelfield.record.journal import RoundDone
 from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from tests.axe import violations
+from tests.benches import parity_of, until_a_round
 from tests.browsers import log, open_details, requests, show
-from tests.commands import Command, eventually, one_clear_sentence, run
+from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left, nothing_runs
 
 pytestmark = pytest.mark.docker
@@ -44,13 +44,7 @@ def case(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) 
     built = run("images", "build", "canary", *BACKENDS, folder=folder)
     assert built.code == 0, built.err + built.out
     command = Command("bench", *SHORT, "--backends", ",".join(BACKENDS), "--reports", reports, folder=folder)
-
-    def measures() -> bool:
-        found = next(reports.glob("*/journal.jsonl"), None)
-        return found is not None and any(isinstance(event, RoundDone) for event in journal.read(found))
-
-    assert eventually(lambda: not command.running or measures())
-    assert command.running, command.wait().err
+    until_a_round(command, reports)
     command.send(signal.SIGKILL)
     command.wait()
     assert nothing_runs(engine, command.pid)
@@ -81,9 +75,7 @@ def test_every_launch_answers_as_the_reference(case: Case) -> None:
     for generation in complete:
         assert len(generation.launches) == len(block.arms) + 1  # the canary
         for launch in generation.launches:
-            assert launch.failure is None
-            assert launch.parity is not None
-            assert launch.parity.equal, launch.parity.reason
+            parity_of(launch)
         assert all(turn.window is not None for each in generation.rounds for turn in each.turns)
 
 

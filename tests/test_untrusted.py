@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import psutil
@@ -12,7 +10,7 @@ import pytest
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from tests.commands import ROOT
+from tests.commands import python
 from tests.share.evidence import leave, small
 
 
@@ -118,9 +116,7 @@ def test_a_device_is_not_even_opened() -> None:
     trace += "opened = []\nsys.addaudithook(lambda event, given: opened.append(given) if event == 'open' else None)\n"
     trace += "try:\n    untrusted.open_plain(Path('/dev/zero'))\nexcept OSError as error: print(error)\n"
     trace += "import os\nassert all(given[2] & os.O_PATH for given in opened if given[0] == '/dev/zero'), opened"
-    done = subprocess.run([sys.executable, "-c", trace], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "not a plain file" in done.stdout
+    assert "not a plain file" in python(trace)
 
 
 def test_links_of_the_hubs_cache_stay_in_their_models_folder(tmp_path: Path) -> None:
@@ -167,5 +163,4 @@ assert len(found) == 8 and len({len(lock.packages) for lock in found}) == 1
 def test_threads_may_meet_a_type_at_once() -> None:
     """Without one waiting for the other, one process in forty crashed."""
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", MEETING], cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        python(MEETING)

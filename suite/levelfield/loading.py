@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 class Report(msgspec.Struct, frozen=True):
     """A report that was read and checked against the schema.
 
-    Parameters
-    ----------
-    run
-        The record, as `levelfield schema` describes it.
-    analysis
-        What follows from it: blocks with ranks and intervals, status, warnings.
+    `run`: the record, as `levelfield schema` describes it. `analysis`: what follows from it: blocks with ranks and
+    intervals, status, warnings.
     """
 
     run: Run
@@ -40,21 +36,9 @@ class Report(msgspec.Struct, frozen=True):
     def rows(self, table: str = "results") -> list[dict[str, Value]]:
         """Return a table as plain values.
 
-        Parameters
-        ----------
-        table
-            `results`, `launches`, `windows` or `calls`.
-
-        Returns
-        -------
-        list of dict
-            Every row has every column of the table, in order; a value that is not known is None. Times are in
-            nanoseconds where the column's name ends in `_ns`; `value`, `low` and `high` are in the unit of the row.
-
-        Raises
-        ------
-        LevelfieldError
-            There is no such table.
+        `table`: `results`, `launches`, `windows` or `calls`. Returns: every row has every column of the table, in
+        order; a value that is not known is None. Times are in nanoseconds where the column's name ends in `_ns`;
+        `value`, `low` and `high` are in the unit of the row. Raises LevelfieldError: there is no such table.
         """
         if table not in TABLES:
             raise LevelfieldError(f"There is no table {table!r}.", fix=f"Name one of these: {', '.join(TABLES)}.")
@@ -64,15 +48,7 @@ class Report(msgspec.Struct, frozen=True):
     def to_pandas(self, table: str = "results") -> "pd.DataFrame":
         """Return a table as a DataFrame of pandas.
 
-        Parameters
-        ----------
-        table
-            As in `rows`.
-
-        Raises
-        ------
-        LevelfieldError
-            pandas is not installed, or there is no such table.
+        `table`: as in `rows`. Raises LevelfieldError: pandas is not installed, or there is no such table.
         """
         pandas: Any = _library("pandas")
         return pandas.DataFrame(self.rows(table), columns=list(columns_of(table)))
@@ -80,15 +56,7 @@ class Report(msgspec.Struct, frozen=True):
     def to_polars(self, table: str = "results") -> "pl.DataFrame":
         """Return a table as a DataFrame of polars.
 
-        Parameters
-        ----------
-        table
-            As in `rows`.
-
-        Raises
-        ------
-        LevelfieldError
-            polars is not installed, or there is no such table.
+        `table`: as in `rows`. Raises LevelfieldError: polars is not installed, or there is no such table.
         """
         polars: Any = _library("polars")
         found = self.rows(table)
@@ -101,19 +69,8 @@ class Report(msgspec.Struct, frozen=True):
 def load(path: str | Path) -> Report:
     """Read a report.
 
-    Parameters
-    ----------
-    path
-        A run's folder, a report's HTML file, which contains the record, or that record as JSON.
-
-    Returns
-    -------
-    Report
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, or is no report. Nothing in it is executed.
+    `path`: a run's folder, a report's HTML file, which contains the record, or that record as JSON. Raises
+    LevelfieldError: it cannot be read, or is no report. Nothing in it is executed.
     """
     record = guarded.read(Path(path))
     return Report(record.run, record.analysis)

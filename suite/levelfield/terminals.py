@@ -54,10 +54,7 @@ def console(*, stderr: bool = False) -> Console:
 class PrintableText:
     """A text stream that makes printable what is written to it.
 
-    Parameters
-    ----------
-    stream
-        Where it is written to.
+    `stream`: where it is written to.
     """
 
     def __init__(self, stream: TextIO) -> None:

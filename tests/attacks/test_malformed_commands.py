@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_main import NO_ENGINE
-from tests.commands import call, one_clear_sentence
+from tests.commands import NO_ENGINE, call, one_clear_sentence
 from tests.share.evidence import leave, small
 
 

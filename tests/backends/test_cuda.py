@@ -4,8 +4,6 @@ That a framework computes on a GPU as it should is not tested here, and nothing 
 """
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,13 +12,7 @@ from levelfield.backends import registry
 from levelfield.backends.protocol import Options, Unsupported
 from levelfield.worker.messages import Load, Task
 from levelfield.worker.server import Service
-from tests.commands import IMPORTS
-
-
-@pytest.mark.parametrize("backend", ["openvino", "canary"])
-def test_others_say_that_they_do_not_run_there(backend: str) -> None:
-    with pytest.raises(Unsupported, match=f"{backend} runs on cpu here, not on cuda"):
-        registry.create(backend, Options(threads=1, device="cuda"))
+from tests.commands import IMPORTS, python
 
 
 def test_a_backend_that_cannot_be_resident_is_refused() -> None:
@@ -164,20 +156,8 @@ def test_tensorrt_at_its_boundary(tmp_path: Path, mode: str, says: str) -> None:
     (tmp_path / "cuda" / "__init__.py").touch()
     (tmp_path / "cuda" / "bindings" / "__init__.py").touch()
     (tmp_path / "cuda" / "bindings" / "runtime.py").write_text(f"MODE = {mode!r}\n" + CUDA_RUNTIME)
-    assert says in _at_boundary(tmp_path, ENGINES, str(tmp_path / "model.onnx"))
-
-
-def _at_boundary(folder: Path, code: str, *words: str) -> str:
-    (folder / "model.onnx").write_bytes(b"")
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words],
-        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{IMPORTS}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    (tmp_path / "model.onnx").write_bytes(b"")
+    assert says in python(ENGINES, tmp_path / "model.onnx", PYTHONPATH=f"{tmp_path}{os.pathsep}{IMPORTS}")
 
 
 @pytest.mark.parametrize("backend", registry.names_on_gpus_only())

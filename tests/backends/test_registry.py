@@ -1,11 +1,10 @@
 import importlib.util
-import subprocess
-import sys
 
 import pytest
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Options, Unsupported
+from tests.commands import python
 
 ALL = (*registry.names(), *registry.names_where_named(), "canary")
 
@@ -26,8 +25,7 @@ def test_no_framework_is_imported_before_it_is_asked_for() -> None:
         "import levelfield.zoo.native, levelfield.zoo.reference, levelfield.zoo.onnx_export\n"
         f"print([name for name in {frameworks!r} if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    assert python(code).strip() == "[]"
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -20,7 +20,6 @@ RULES = {name: models.recipe(name).optimizer for name in models.trained()} | {
 NAMED = {
     "no weight decay",
     "weight decay x 100",
-    "Nesterov",
     "another momentum",
     "learning rate x 1.001",
     "decay of biases and norms too",

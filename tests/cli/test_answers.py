@@ -14,7 +14,8 @@ from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests import commands
-from tests.analysis.many import small_run, summaries, write_run, write_summaries
+from tests.cli.test_history import write_year
+from tests.compare.gates import keep
 from tests.compare.runs import run
 from tests.run.explained import ID, explained
 
@@ -24,11 +25,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `reports/`: an old run and a new one; and `year/`, a history of forty runs with a step."""
     folder = tmp_path_factory.mktemp("answers")
     for name, slower in (("old", {}), ("new", {"onnxruntime": 1.25})):
-        (folder / "reports" / name).mkdir(parents=True)
-        files.write(run(name, slower=slower, noise_scale=0.0), folder / "reports" / name)
-    (folder / "year").mkdir()
-    template = write_run(small_run(), tmp_path_factory.mktemp("template") / "run")
-    write_summaries(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0), folder / "year")
+        keep(run(name, slower=slower, noise_scale=0.0), folder / "reports")
+    write_year(folder / "year", tmp_path_factory.mktemp("template") / "run")
     return folder
 
 

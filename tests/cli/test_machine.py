@@ -8,7 +8,7 @@ import pytest
 
 from levelfield import plan, scenarios
 from levelfield.backends.info import PRECISIONS
-from tests.commands import call, one_clear_sentence
+from tests.commands import NO_ENGINE, call, one_clear_sentence
 from tests.conftest import mounted
 from tests.prepare.own_model import onnx_files
 
@@ -54,7 +54,7 @@ def test_list_says_what_a_file_is_and_what_will_be_refused(tmp_path: Path) -> No
 
 def test_to_look_makes_no_cache(tmp_path: Path) -> None:
     cache = tmp_path / "not" / "yet"
-    for host in (os.environ.get("DOCKER_HOST", ""), "unix:///nobody/is/here.sock"):  # environments may be made there
+    for host in (os.environ.get("DOCKER_HOST", ""), NO_ENGINE["DOCKER_HOST"]):  # environments may be made there
         for words in (["list"], ["doctor"], ["--help"], ["bench", "--dry-run", "--launcher", "venv"]):
             where = {"LEVELFIELD_CACHE": str(cache), "DOCKER_HOST": host}
             call(*words, folder=tmp_path, environment=where)

@@ -13,10 +13,9 @@ import pytest
 from levelfield.paths import MARK
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
-from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
+from tests.commands import IMPORTS, NO_ENGINE, Command, call, eventually, one_clear_sentence, python, run
 from tests.share.evidence import leave, small
 
-NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--launcher", "host", "--reports")
 
@@ -62,11 +61,9 @@ def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) 
 def test_a_command_begins_without_what_it_may_never_need() -> None:
     """Each of these takes half a second to import, which a command that refuses its options would wait for in vain."""
     loaded = "import sys, levelfield.cli, levelfield.run.start, levelfield.compare.comparison; print(*sys.modules)"
-    modules = subprocess.run(
-        [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    assert "scipy" in modules.split()
-    assert not {"scipy.stats", "scipy.optimize"} & set(modules.split())
+    modules = python(loaded).split()
+    assert "scipy" in modules
+    assert not {"scipy.stats", "scipy.optimize"} & set(modules)
 
 
 @needs_no_jax

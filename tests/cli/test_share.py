@@ -19,18 +19,11 @@ from levelfield.report import html
 from levelfield.report.export import TABLES, columns_of
 from tests.analysis.many import small_run, write_run
 from tests.commands import call, one_clear_sentence
+from tests.compare.gates import keep
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 from tests.share.evidence import key, leave, small
 from tests.share.shelves import changed_page
-
-
-def test_a_report_is_rendered_again(tmp_path: Path) -> None:
-    files.write(make_run(), tmp_path)
-    command = call("report", tmp_path, folder=tmp_path)
-    assert command.code == 0, command.err
-    assert (tmp_path / REPORT).read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "Traceback" not in command.err
 
 
 def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) -> None:
@@ -42,17 +35,6 @@ def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) 
         assert said in " ".join(command.out.split())
     assert record.read_bytes() == before
     assert not (tmp_path / REPORT).exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
-)
-def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, says: str) -> None:
-    record = tmp_path / "run.json"
-    if content is not None:
-        record.write_bytes(content)
-    one_clear_sentence(call("report", record, folder=tmp_path), says)
 
 
 def test_what_takes_too_long_is_ended() -> None:
@@ -143,9 +125,7 @@ def record() -> Run:
 
 def test_the_command_writes_several_runs_into_one_file(tmp_path: Path) -> None:
     for number in (1, 2):
-        made = msgspec.structs.replace(record(), id=f"run-{number}")
-        (tmp_path / "reports" / made.id).mkdir(parents=True)
-        files.write(made, tmp_path / "reports" / made.id)
+        keep(msgspec.structs.replace(record(), id=f"run-{number}"), tmp_path / "reports")
     out = tmp_path / "all.csv"
     command = call("export", "run-1", "run-2", "--csv", out, folder=tmp_path)
     assert command.code == 0, command.err
@@ -159,8 +139,7 @@ def test_the_command_writes_several_runs_into_one_file(tmp_path: Path) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with `reports/a-run/`."""
-    (tmp_path / "reports" / "a-run").mkdir(parents=True)
-    files.write(msgspec.structs.replace(record(), id="a-run"), tmp_path / "reports" / "a-run")
+    keep(msgspec.structs.replace(record(), id="a-run"), tmp_path / "reports")
     return tmp_path
 
 

@@ -23,51 +23,31 @@ RTX_5090 = Gpu(0, "NVIDIA GeForce RTX 5090", "12.0")
 UNKNOWN = Gpu(0, "A new one", None)
 
 
-def effects(versions: dict[str, str], *gpus: Gpu, precision: str | None = None) -> list[str]:
-    return [rule.effect.split()[0] for rule in matching(TABLE, versions, gpus, precision=precision)]
+CUBLAS, CUDNN = "cuBLAS", "cuDNN"
 
 
 @pytest.mark.parametrize(
-    ("version", "gpu", "fires"),
+    ("versions", "gpus", "precision", "begins"),
     [
-        ("12.8.4.1", B200, True),
-        ("13.2.1.1", B200, False),
-        ("12.8.4.1", H100, False),
-        ("12.8.4.1", UNKNOWN, False),
+        ({CUBLAS: "12.8.4.1"}, [B200], None, ["many"]),  # it frees tensor memory twice
+        ({CUBLAS: "13.2.1.1"}, [B200], None, []),
+        ({CUBLAS: "12.8.4.1"}, [H100], None, []),
+        ({CUBLAS: "12.8.4.1"}, [UNKNOWN], None, []),
+        ({CUDNN: "9.10.0.56"}, [H100], None, ["values"]),  # it moved its enumeration
+        ({CUDNN: "9.10.1.4"}, [H100], None, []),
+        ({CUDNN: "9.9.0.52"}, [H100], None, []),
+        ({CUDNN: "9.9.0.52", CUBLAS: "12.9.0.13"}, [H100, H100], None, ["matrix"]),
+        ({CUDNN: "9.9.0.52", CUBLAS: "12.9.0.13"}, [H100], None, []),
+        ({CUDNN: "9.9.0.52"}, [H100, H100], None, []),
+        ({CUBLAS: "13.4.0.1"}, [RTX_5090], "nvfp4", ["cublasLtMatmul"]),  # it leaves out a scale
+        ({CUBLAS: "13.4.0.1"}, [RTX_5090], "bf16", []),
+        ({CUBLAS: "13.3.0.5"}, [RTX_5090], "nvfp4", []),
     ],
 )
-def test_cublas_frees_tensor_memory_twice(version: str, gpu: Gpu, fires: bool) -> None:
-    assert effects({"cuBLAS": version}, gpu) == (["many"] if fires else [])
-
-
-@pytest.mark.parametrize(("version", "fires"), [("9.10.0.56", True), ("9.10.1.4", False), ("9.9.0.52", False)])
-def test_cudnn_moved_its_enumeration(version: str, fires: bool) -> None:
-    assert effects({"cuDNN": version}, H100) == (["values"] if fires else [])
-
-
-@pytest.mark.parametrize(
-    ("cudnn", "cublas", "gpus", "fires"),
-    [
-        ("9.9.0.52", "12.9.0.13", 2, True),
-        ("9.9.0.52", "12.9.0.13", 1, False),
-        ("9.9.0.52", None, 2, False),
-    ],
-)
-def test_cudnn_on_several_gpus(cudnn: str, cublas: str | None, gpus: int, fires: bool) -> None:
-    versions = {"cuDNN": cudnn} | ({"cuBLAS": cublas} if cublas else {})
-    assert effects(versions, *([H100] * gpus)) == (["matrix"] if fires else [])
-
-
-@pytest.mark.parametrize(
-    ("version", "precision", "fires"),
-    [
-        ("13.4.0.1", "nvfp4", True),
-        ("13.4.0.1", "bf16", False),
-        ("13.3.0.5", "nvfp4", False),
-    ],
-)
-def test_cublas_leaves_out_a_scale(version: str, precision: str | None, fires: bool) -> None:
-    assert effects({"cuBLAS": version}, RTX_5090, precision=precision) == (["cublasLtMatmul"] if fires else [])
+def test_a_rule_fires_where_it_should_alone(
+    versions: dict[str, str], gpus: list[Gpu], precision: str | None, begins: list[str]
+) -> None:
+    assert [rule.effect.split()[0] for rule in matching(TABLE, versions, gpus, precision=precision)] == begins
 
 
 def test_wheels_and_their_libraries() -> None:

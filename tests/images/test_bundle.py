@@ -17,12 +17,6 @@ from levelfield.record.references import Reference
 from tests.images.bundles import CONTENT, bundle, entry, manifest
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def test_what_is_named_and_right_is_taken_in_once(cache: Path, tmp_path: Path) -> None:
     names = ("wheels/one-1.0-py3-none-any.whl", "debs/libc6_2.36-9%3a1_amd64.deb")
     path = bundle(tmp_path, manifest(*names), *(entry(name) for name in names))

@@ -74,13 +74,6 @@ def test_what_mirrors_lost_is_found_where_it_still_is(place: tuple[str, str], so
     assert file.read_bytes() == CONTENT
 
 
-def test_a_mirror_with_another_file_is_passed_over(sources: Sources) -> None:
-    sources.chosen.files[f"/debian-security/{PATH}"] = b"another"
-    sources.snapshot.files[f"/file/{_lock().packages[0].sha1}"] = CONTENT
-    (file,) = debian.fetch(_lock(), "slim")
-    assert file.read_bytes() == CONTENT
-
-
 def test_what_is_lost_everywhere_is_named_with_what_to_do(sources: Sources) -> None:
     with pytest.raises(LevelfieldError, match=r"tiny 1\.0 cannot be fetched: no such file at 127") as caught:
         debian.fetch(_lock(), "slim")

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import docker
@@ -37,12 +36,6 @@ def test_the_cache_is_emptied_and_what_is_not_ours_stays(cache: Path) -> None:
     engine.clean_cache()
     assert sorted(path.name for path in cache.iterdir()) == ["downloads", "thesis.txt"]
     engine.clean_cache()
-
-
-@pytest.fixture
-def client() -> Iterator[docker.DockerClient]:
-    with engine.connect() as connected:
-        yield connected
 
 
 def _load(client: docker.DockerClient, folder: Path, *names: str) -> None:

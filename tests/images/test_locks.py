@@ -1,6 +1,5 @@
 """What no lock may hold; and that no lock that is there holds it."""
 
-import zipfile
 from pathlib import Path
 
 import msgspec
@@ -12,6 +11,7 @@ from levelfield.images import catalogue, locks, wheels
 from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.plan import arms
+from tests.images.test_wheels import make_wheel
 
 
 @pytest.mark.parametrize("name", ["canary", "onnxruntime"])
@@ -52,24 +52,12 @@ def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: 
     assert (folder / "cpu.lock").read_bytes() == before
 
 
-def write_wheel(folder: Path, version: str) -> Path:
-    """Write a wheel of torch that holds nothing."""
-    folder.mkdir()
-    file = folder / f"torch-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
-    inside = f"torch-{version}.dist-info"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(f"{inside}/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
-        archive.writestr(f"{inside}/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
-        archive.writestr(f"{inside}/RECORD", "")
-    return file
-
-
 _EXTENDED = [pytest.param(place, marks=pytest.mark.extended) for place in ("folder", "page")]
 
 
 @pytest.mark.parametrize("place", ["index", *_EXTENDED])
 def test_a_cpu_build_is_found_where_the_user_says(checkout: Path, cache: Path, tmp_path: Path, place: str) -> None:
-    file = write_wheel(tmp_path / "torch", "2.14.1+cpu")
+    file = make_wheel(tmp_path / "torch", file="torch-2.14.1+cpu-cp311-cp311-manylinux_2_28_x86_64.whl")
     page = tmp_path / "torch" / "index.html"
     page.write_text(f'<a href="{file.as_uri()}">{file.name}</a>')
     places = {

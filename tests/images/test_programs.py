@@ -5,7 +5,6 @@ import http.server
 import os
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -18,8 +17,9 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import programs, wheels
 from tests.commands import eventually
 from tests.conftest import mounted
-from tests.images.test_wheels import _lock, _make_wheel
+from tests.images.test_wheels import _lock, make_wheel
 from tests.launchers.scripts import gone
+from tests.servers import certificate, encrypted
 
 
 class _Refusing(http.server.BaseHTTPRequestHandler):
@@ -36,11 +36,11 @@ class _Refusing(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(context: ssl.SSLContext | None = None) -> Iterator[int]:
+def serving(*pair: Path) -> Iterator[int]:
     """Yield the port of a server that refuses."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+    if pair:
+        encrypted(server, *pair)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server.server_address[1]
     server.shutdown()
@@ -52,18 +52,6 @@ def silent() -> Iterator[int]:
     """Yield the port of a server that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-@pytest.fixture
-def self_signed(tmp_path: Path) -> ssl.SSLContext:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-    done = subprocess.run([*command, "-keyout", key, "-out", certificate], capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip("openssl makes no certificate here.")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return context
 
 
 @pytest.fixture(autouse=True)
@@ -78,10 +66,10 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("cause", ["refused", "time-out", "name", "access", "proxy", "certificate"])
 def test_what_keeps_pip_from_its_index_is_told_apart(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, self_signed: ssl.SSLContext, cause: str
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, cause: str
 ) -> None:
-    lock = _lock(_make_wheel(tmp_path / "wheel"))
-    with serving() as refusing, serving(self_signed) as untrusted, silent() as mute:
+    lock = _lock(make_wheel(tmp_path / "wheel"))
+    with serving() as refusing, serving(*certificate(tmp_path)) as untrusted, silent() as mute:
         settings, says, fix = {
             "refused": ({"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}, "cannot be reached", "index-url"),
             "time-out": (
@@ -108,12 +96,25 @@ def test_what_keeps_pip_from_its_index_is_told_apart(
 
 
 @pytest.mark.parametrize(
+    ("complaint", "says"),
+    [
+        ("127.0.0.1 didn't respond within 1.0 seconds", "did not answer in time"),
+        ("connection error: the connection was closed without a reply from the server.", "cannot be reached"),
+    ],
+)
+def test_what_pip_26_says_has_the_same_reasons(tmp_path: Path, complaint: str, says: str) -> None:
+    found = programs.reason(f"Could not fetch URL http://127.0.0.1/simple/tiny/: {complaint} - skipping", tmp_path)
+    assert found is not None
+    assert says in found.sentence
+
+
+@pytest.mark.parametrize(
     ("options", "says"), [("512k", "the disk is full"), ("8m,nr_inodes=11", "the disk has no inode left")]
 )
 def test_a_disk_that_is_full_is_not_called_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, says: str
 ) -> None:
-    wheel = _make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n")
+    wheel = make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n")
     lock = _lock(wheel)
     with mounted(tmp_path / "disk", options) as disk:
         monkeypatch.setenv("LEVELFIELD_CACHE", str(disk))

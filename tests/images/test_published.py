@@ -231,16 +231,12 @@ def test_a_forged_image_is_refused_and_not_kept(
             client.images.get(name)
 
 
-def of(target: Recipe, reference: str) -> ImagesFile:
-    entry = Published("canary", "cpu", target.identity, reference, (f"sha256:{'0' * 64}",))
-    return ImagesFile(format=published.FORMAT, images=(entry,))
-
-
 def test_names_and_recipes_are_compared_before_an_engine_is_asked(
     target: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
-    file = of(target, f"127.0.0.1:9/x@sha256:{'0' * 64}")
+    named = {"image": "canary", "variant": "cpu", "identity": target.identity}
+    file = ImagesFile(format=published.FORMAT, images=(msgspec.structs.replace(ONE, **named),))
     with pytest.raises(LevelfieldError, match=r"The file names no image torch\. It names canary"):
         pull(file, [parse("canary"), parse("torch")])
     with pytest.raises(LevelfieldError, match="No container engine answers"):

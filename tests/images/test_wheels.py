@@ -12,15 +12,16 @@ from levelfield.images.registries import Places
 FILE = "tiny-1.0-py3-none-any.whl"
 
 
-def _make_wheel(folder: Path, code: str = "ANSWER = 42\n") -> Path:
+def make_wheel(folder: Path, code: str = "ANSWER = 42\n", file: str = FILE) -> Path:
     folder.mkdir(exist_ok=True)
-    metadata = "tiny-1.0.dist-info"
-    with zipfile.ZipFile(folder / FILE, "w") as archive:
-        archive.writestr("tiny.py", code)
-        archive.writestr(f"{metadata}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
-        archive.writestr(f"{metadata}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    name, version, tag = file.removesuffix(".whl").split("-", 2)
+    metadata = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / file, "w") as archive:
+        archive.writestr(f"{name}.py", code)
+        archive.writestr(f"{metadata}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{metadata}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         archive.writestr(f"{metadata}/RECORD", "")
-    return folder / FILE
+    return folder / file
 
 
 def _sha256(path: Path) -> str:
@@ -45,7 +46,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_wheel_is_fetched_once_and_used_offline_after_that(index: Path, cache: Path) -> None:
-    wheel = _make_wheel(index)
+    wheel = make_wheel(index)
     lock = _lock(wheel)
     assert wheels.missing(lock) == lock.pins
     steps: list[str] = []
@@ -61,7 +62,7 @@ def test_a_wheel_is_fetched_once_and_used_offline_after_that(index: Path, cache:
 
 
 def test_a_wheel_changed_in_the_cache_stops_with_file_expected_and_found(index: Path, cache: Path) -> None:
-    lock = _lock(_make_wheel(index))
+    lock = _lock(make_wheel(index))
     (fetched,) = wheels.fetch(lock)
     fetched.write_bytes(fetched.read_bytes() + b"x")
     with pytest.raises(LevelfieldError) as caught:
@@ -73,8 +74,8 @@ def test_a_wheel_changed_in_the_cache_stops_with_file_expected_and_found(index: 
 
 
 def test_an_index_with_another_file_stops_with_file_expected_and_found(index: Path, cache: Path) -> None:
-    lock = _lock(_make_wheel(index))
-    other = _make_wheel(index, "ANSWER = 41\n")
+    lock = _lock(make_wheel(index))
+    other = make_wheel(index, "ANSWER = 41\n")
     with pytest.raises(LevelfieldError) as caught:
         wheels.fetch(lock)
     assert FILE in caught.value.message
@@ -86,7 +87,7 @@ def test_an_index_with_another_file_stops_with_file_expected_and_found(index: Pa
 def test_a_wheel_that_nobody_has_is_named_without_any_address(
     index: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = _lock(_make_wheel(index), version="2.0", file="tiny-2.0-py3-none-any.whl")
+    lock = _lock(make_wheel(index), version="2.0", file="tiny-2.0-py3-none-any.whl")
     monkeypatch.setenv("PIP_FIND_LINKS", f"{index.as_uri()} http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*index cannot be reached") as caught:
@@ -106,9 +107,9 @@ def test_a_public_index_is_asked_only_for_what_nobody_else_has(
         return real(pins, folder, places, python)
 
     monkeypatch.setattr(wheels, "_fetch_pins", watched)
-    wheels.fetch(_lock(_make_wheel(index)))
+    wheels.fetch(_lock(make_wheel(index)))
     assert asked == [Places()]
-    elsewhere = _make_wheel(tmp_path / "elsewhere")
+    elsewhere = make_wheel(tmp_path / "elsewhere")
     renamed = elsewhere.rename(elsewhere.with_name("tiny-1.0+cpu-py3-none-any.whl"))
     with pytest.raises(LevelfieldError):
         wheels.fetch(_lock(renamed, version="1.0+cpu", file=renamed.name))

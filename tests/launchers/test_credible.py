@@ -1,6 +1,5 @@
 """Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
 
-import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -10,16 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from levelfield.launchers import credible
-from levelfield.launchers.worker import WorkerError
 from levelfield.record import bounds, files, page, schema
-from levelfield.record.measured import Evaluation, Library, Memory, RooflineSamples, Startup, Window
+from levelfield.record.measured import Evaluation, Library, MachineProbe, Memory, RooflineSamples, Startup, Window
 from levelfield.worker.messages import (
     Converged,
     Driven,
     Failed,
     Loaded,
-    Measure,
     Measured,
+    Polled,
     Probed,
     Profiled,
     Ready,
@@ -29,7 +27,6 @@ from levelfield.worker.messages import (
     Used,
     Verified,
 )
-from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 from tests.records_builder import make_run
 
 _R = TypeVar("_R", bound=Reply)
@@ -45,7 +42,8 @@ HONEST: tuple[Reply, ...] = (
     msgspec.structs.replace(LOADED, startup=Startup(0, 1, 2, 3, 5)),
     Verified((2,), b"\x00" * 8), Verified((2,), b"", calls=WINDOW), Rotated(3, "0" * 64), Used(1, 2, 3, 4, 5, 6),
     Profiled("a", (), (1,), (2,), ""), Failed("error", "It failed.", "Traceback"), Ready(1, 7, "3.11"),
-    msgspec.structs.replace(TRAINED, points=(), diverged="it diverged"),
+    msgspec.structs.replace(TRAINED, points=(), diverged="it diverged"), MachineProbe(900_000, 400_000, 500_000),
+    Polled(900_000),
 )  # fmt: skip
 
 
@@ -84,30 +82,14 @@ def window_with(**fields: Any) -> Measured:
         (Failed("interrupted by me", "x"), "a kind of failure that there is not"),
         (Ready(1, -1, "3"), "a number that nothing counts"),
         (window_with(samples_ns=(1,) * 1_000_001, window_ns=2_000_000), "more calls than are asked for"),
+        (MachineProbe(0, 400_000, 500_000), "a probe with a call that took no time"),
+        (MachineProbe(900_000, -1, 500_000), "a number that nothing counts"),
+        (Polled(10**13), "a probe that took longer than the time since it was asked for"),
         (changed(LOADED, settings={str(each): "" for each in range(10_000)}), "more facts than a launch has"),
     ],
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
     assert says in credible.implausibility(reply, SECOND_NS)
-
-
-@pytest.mark.parametrize(
-    ("reply", "says"),
-    [
-        (window_with(samples_ns=()), "answered measure with a window without a call"),
-        (window_with(samples_ns=(10**40,)), "printed something that is not a reply"),
-        (Failed("no kind", "x"), "answered measure with a kind of failure that there is not"),
-    ],
-)
-def test_it_costs_the_worker_and_nobody_else(reply: Reply, says: str) -> None:
-    line = json.dumps(msgspec.json.encode(reply).decode())
-    one = worker(f"{READY}{NEXT}print({line}, flush=True)\ninput()")
-    one.await_ready(PATIENCE_S)
-    with pytest.raises(WorkerError, match=says) as caught:
-        one.ask(Measure(window_ns=1), Measured, PATIENCE_S)
-    assert (caught.value.kind, caught.value.gone, one.alive) == ("protocol", True, False)
-    assert one.pid is not None
-    assert gone(one.pid)
 
 
 def window(calls: int, before: int) -> Measured:

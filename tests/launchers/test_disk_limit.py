@@ -13,7 +13,7 @@ from levelfield.launchers import disk_limit
 from levelfield.launchers.disk_limit import DiskLimit
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.worker.messages import Measure, Measured, Probe, Probed
-from tests.commands import ROOT
+from tests.commands import python
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, channel
 
 MIB = 1 << 20
@@ -96,7 +96,7 @@ assert list(folder.iterdir()) == []
 
 def test_what_a_worker_hides_counts_and_no_rights_of_its_folders_end_the_run(disk_of_its_own: Path) -> None:
     """As somebody who is not root: root reads everything."""
-    subprocess.run([sys.executable, "-c", HIDES, disk_of_its_own], check=True, cwd=ROOT)
+    python(HIDES, disk_of_its_own)
 
 
 KILLED = (

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,8 @@ import pytest
 from docker.errors import DockerException
 
 from tests.commands import eventually, run
+from tests.engines import remove
+from tests.rigs import rig
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]
 
@@ -24,13 +25,7 @@ def podman() -> Iterator[str]:
     if os.getuid() != 0 or shutil.which("podman") is None:
         pytest.skip("This needs root and podman (Debian: apt-get install podman).")
     folder = Path(tempfile.mkdtemp(prefix="levelfield-podman-"))
-    # podman asks for more files and processes than root may give away where it lacks CAP_SYS_RESOURCE.
-    files, processes = (
-        min(resource.getrlimit(each)[1], 16384) for each in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
-    )
-    (folder / "containers.conf").write_text(
-        f'[containers]\ndefault_ulimits = ["nofile={files}:{files}", "nproc={processes}:{processes}"]\n'
-    )
+    (folder / "containers.conf").write_text(rig.limits())
     host = f"unix://{folder}/socket"
     storage = ["--root", str(folder / "root"), "--runroot", str(folder / "run")]
     with (folder / "log").open("wb") as log:
@@ -54,10 +49,7 @@ def podman() -> Iterator[str]:
     finally:
         service.terminate()
         service.wait(60)
-        mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-        for place in sorted((place for place in mounted if place.startswith(str(folder))), reverse=True):
-            subprocess.run(["umount", "--lazy", place], check=False)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def test_a_run_is_measured_and_verified(podman: str, tmp_path: Path) -> None:

@@ -52,8 +52,6 @@ def place(hidden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 @pytest.fixture(scope="module")
 def blind(engine: docker.DockerClient, image: Image, hidden: Path) -> Iterator[docker.DockerClient]:
     """An engine that sees nothing of `hidden`."""
-    if os.getuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("Starting a second engine needs root and dockerd.")
     with contextlib.closing(PrivateEngine(hidden)) as private:
         private.load(engine, image.tag)
         with contextlib.closing(docker.DockerClient(private.host)) as client:

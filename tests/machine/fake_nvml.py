@@ -3,11 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.commands import IMPORTS
+from tests.commands import python
 
 _SOURCE = r"""
 #include <stdio.h>
@@ -239,13 +238,5 @@ def environment(folder: Path) -> dict[str, str]:
 
 def ask(folder: Path) -> dict[str, Any]:
     """Ask a process that finds this library what it makes of the machine."""
-    answer = subprocess.run(
-        [sys.executable, "-c", _QUESTION],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": IMPORTS, **environment(folder)},
-    )
-    found = json.loads(answer.stdout)
-    assert isinstance(found, dict)
+    found: dict[str, Any] = json.loads(python(_QUESTION, **environment(folder)))
     return found

@@ -11,6 +11,7 @@ import pytest
 
 from levelfield.machine import control_groups
 from levelfield.machine.signals import Signals, difference
+from tests.commands import python
 from tests.machine.folders import V2, write
 
 V1 = (
@@ -138,8 +139,7 @@ input()
 def inside(quota: float, program: str) -> str:
     """Run a program in a group whose parent has a quota; return what it prints."""
     with parent_with_quota(quota) as lower:
-        command = [sys.executable, "-c", ENTER + program, str(lower)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+        return python(ENTER + program, lower).strip()
 
 
 def test_a_real_quota_of_a_parent_group_limits_the_threads() -> None:

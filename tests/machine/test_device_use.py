@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 
 from levelfield.machine.device_use import MAX_ERRORS, Device
 from levelfield.record.schema import Absent
-from tests.commands import IMPORTS
+from tests.commands import python
 from tests.machine.fake_nvml import compile_library, environment
 
 _QUESTION = """
@@ -39,15 +37,8 @@ def use(
 ) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
     library = compile_library(folder / "nvml", without=without)
-    answer = subprocess.run(
-        [sys.executable, "-c", _QUESTION, json.dumps([before, after, pids or {}])],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": IMPORTS, "FAKE_NVML": str(folder / "now"), **environment(library)},
-    )
-    found = json.loads(answer.stdout)
-    assert isinstance(found, dict)
+    variables = {"FAKE_NVML": str(folder / "now"), **environment(library)}
+    found: dict[str, Any] = json.loads(python(_QUESTION, json.dumps([before, after, pids or {}]), **variables))
     return found
 
 
@@ -152,12 +143,6 @@ def test_processes_of_others(
 ) -> None:
     library = compile_library(tmp_path / "nvml")
     (tmp_path / "now").write_text("".join(f"{name}={value}\n" for name, value in there.items()), encoding="utf-8")
-    answer = subprocess.run(
-        [sys.executable, "-c", _OTHERS, json.dumps(own)],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": IMPORTS, "FAKE_NVML": str(tmp_path / "now"), **environment(library)},
-    )
-    found = json.loads(answer.stdout)
+    variables = {"FAKE_NVML": str(tmp_path / "now"), **environment(library)}
+    found = json.loads(python(_OTHERS, json.dumps(own), **variables))
     assert found == expected if expected is not None else "namespace" in found["reason"]

@@ -14,7 +14,7 @@ from levelfield.options.registry import rerun
 from levelfield.plan import Plan, Selection, make, pair
 from levelfield.plan.profiles import PROFILES
 from tests import plugged
-from tests.records_builder import make_run
+from tests.records_builder import of_plan
 
 CPUS = (0, 1)
 FOUR_CPUS = (0, 1, 2, 3)
@@ -77,17 +77,7 @@ def test_one_item_is_refused(selection: Selection) -> None:
 )
 def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> None:
     made = make(selection, available=CPUS)
-    run = make_run(scenarios=("memory",), generations=1, rounds=1)
-    settings = msgspec.structs.replace(
-        run.settings,
-        profile=made.profile.name,
-        models=made.models,
-        backends=made.backends,
-        scenarios=made.scenarios,
-        batches=made.batches,
-        training_batches=made.training_batches,
-    )
-    words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings, blocks=made.blocks)))
+    words = shlex.split(rerun(of_plan(made)))
     typed = bench.make_context("bench", words[2:]).params
     again = Selection(
         typed["profile"],

@@ -62,18 +62,6 @@ def test_one_of_every_core_first(threads: int, cpus: tuple[int, ...]) -> None:
     assert cpu_pinning.pinned(threads, range(8), SMT) == cpus
 
 
-@pytest.mark.parametrize(
-    ("topology", "cpus"),
-    [(nodes(2, 2), (0, 1, 4, 5)), (nodes(2, 3), (2, 3, 4, 7, 8, 9)), (nodes(3, 2, 3), (0, 1, 2, 8, 9, 10))],
-)
-def test_the_node_with_the_most_cores_is_taken_and_of_equal_ones_the_first(
-    topology: Topology, cpus: tuple[int, ...]
-) -> None:
-    pool = cpu_pinning.pool((), topology)
-    assert pool.cpus == cpus
-    assert pool.cores == len(cpus) / 2
-
-
 def test_what_fits_into_no_node_is_refused_unless_all_are_asked_for() -> None:
     topology = nodes(2, 2)
     pool = cpu_pinning.pool((), topology)

@@ -7,7 +7,8 @@ from levelfield import plan
 from levelfield.errors import LevelfieldError
 from levelfield.machine.topology import unknown
 from levelfield.plan import CANARY, Selection, make, pair
-from levelfield.record.schema import SCHEMA, Run, Settings
+from levelfield.record.schema import Run
+from tests.records_builder import of_plan
 
 CPUS = (0, 1, 2, 3)
 
@@ -94,38 +95,7 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
 )
 def test_a_record_tells_its_plan(selection: Selection) -> None:
     made = make(selection, available=CPUS)
-    run = Run(
-        schema=SCHEMA,
-        id="x",
-        started="x",
-        tool_version="x",
-        tool_sha256="0" * 64,
-        command=(),
-        settings=Settings(
-            profile=made.profile.name,
-            models=made.models,
-            backends=made.backends,
-            scenarios=made.scenarios,
-            precisions=made.precisions,
-            batches=made.batches,
-            threads=max(made.threads),
-            thread_counts=made.threads if len(made.threads) > 1 else (),
-            training_batches=made.training_batches,
-            cpus=made.cpus,
-            cpus_requested=made.cpus_requested,
-            generations=made.profile.generations,
-            rounds=made.profile.rounds,
-            budget_seconds=None,
-            precision_target=0.01,
-            margin=0.02,
-            seed=1,
-            launcher="docker",
-        ),
-        machine={},
-        images=(),
-        artifacts=(),
-        blocks=made.blocks,
-    )
+    run = of_plan(made)
     assert plan.of_record(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made
 
 

@@ -1,15 +1,11 @@
 """Where arms compute, decided from locks, driver and GPUs before anything is fetched."""
 
-from pathlib import Path
-
 import pytest
 
 from levelfield import plan
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make, pair
-from tests.commands import run
-from tests.machine.fake_nvml import T4, compile_library, environment
 
 CPUS = (0, 1)
 NONE = Nvidia(driver=None, problem="there is no NVIDIA driver here (its library, NVML, is not found)")
@@ -117,14 +113,3 @@ def test_two_variants_side_by_side() -> None:
 
 
 # ---- the command, with a driver that answers through ctypes ----------------------------------------------------------
-
-
-def test_ab_and_build_refuse_alike(tmp_path: Path) -> None:
-    library = compile_library(tmp_path / "nvml", driver="470.57.02", cuda=11040, gpus=(T4,))
-    command = run("ab", "torch", "torch@cu13", folder=tmp_path, environment=environment(library))
-    # A variant that was typed is taken with a warning; the other arm finds none that fits.
-    assert command.code == 2
-    assert "needs the driver 525.60.13 or newer" in " ".join(command.err.split())
-    command = run("images", "build", "torch", "--variant", "auto", folder=tmp_path, environment=environment(library))
-    assert command.code == 2
-    assert "needs the driver 525.60.13 or newer" in " ".join(command.err.split())

@@ -37,12 +37,6 @@ CALIBRATED = {
 DRAW = {"run": "r", "started": "2026-11-20T10:00:00Z", "arm": "jax", "case": "c", "ratio": 1.0}
 
 
-def spoiled(old: bytes, new: bytes) -> bytes:
-    content = msgspec.json.encode(RUN)
-    assert old in content
-    return content.replace(old, new)
-
-
 def test_a_record_is_read_from_its_folder_and_from_its_file(tmp_path: Path) -> None:
     path = files.write(RUN, tmp_path)
     assert files.read(tmp_path) == RUN
@@ -60,15 +54,6 @@ def test_a_missing_record(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match=r"cannot be read: No such file") as caught:
         files.read(tmp_path)
     assert "its page" in caught.value.fix
-
-
-def test_a_longer_file_than_any_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = files.write(RUN, tmp_path)
-    monkeypatch.setattr(files, "MAX_BYTES", path.stat().st_size)
-    assert files.read(path) == RUN
-    monkeypatch.setattr(files, "MAX_BYTES", path.stat().st_size - 1)
-    with pytest.raises(LevelfieldError, match="longer than"):
-        files.read(path)
 
 
 @pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
@@ -90,22 +75,11 @@ def test_a_newer_schema_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"{",
-        b"\xff\xfe",
         b'{"schema": "1"}',
-        b'{"schema": 1}',
         b'{"schema": 1, "id": "\xff"}',
         b"[" * 200_000,
         b'{"schema": 1, "blocks": ' + b"[" * 200_000,
         b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
-        changed(blocks=[{"case": {}}]),
-        changed(machine={"cpu": {"model": ["a", "list"]}}),
-        msgspec.json.encode(RUN)[:-1],
-        msgspec.json.encode(RUN)[: len(msgspec.json.encode(RUN)) // 2],
-        spoiled(b'"seed":1,', b'"seed":1e999,'),
-        spoiled(b'"margin":0.02', b'"margin":1e999'),
-        spoiled(b'"margin":0.02', b'"margin":NaN'),
     ],
 )
 def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:

@@ -1,9 +1,6 @@
 """The journal: what is in it is on the disk, and a record is nothing but its fold."""
 
-import multiprocessing
 import os
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -226,42 +223,3 @@ def test_a_full_disk_keeps_all_that_was_written_before(small_disk: Path) -> None
     assert len(kept) > 3
     assert path.read_bytes().endswith(b"\n")
     assert journal.read(path) == kept
-
-
-def test_space_that_is_freed_is_used_again(small_disk: Path) -> None:
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(56 * 1024))
-    note = Warned(Warning_("budget-spent", "x" * 10_000))
-    with Journal(small_disk / "journal.jsonl") as book:
-        with pytest.raises(LevelfieldError):
-            book.write(note)
-        ballast.unlink()
-        book.write(note)
-    assert journal.read(small_disk / "journal.jsonl") == [note]
-
-
-def _write_for_ever(path: Path) -> None:
-    with Journal(path) as book:
-        book.write(EVENTS[0])
-        while True:
-            book.write(GenerationBegun(BLOCK, 0, 1))
-            book.write(LaunchDone(BLOCK, 0, RUN.blocks[0].generations[0].launches[0]))
-
-
-def test_a_writer_that_is_killed_leaves_a_readable_journal(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    for attempt in range(2):
-        path = tmp_path / f"{attempt}.jsonl"
-        writer = context.Process(target=_write_for_ever, args=(path,))
-        writer.start()
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (path.exists() and path.stat().st_size > 20_000):
-            time.sleep(0.01)
-        assert writer.pid is not None
-        os.kill(writer.pid, signal.SIGKILL)
-        writer.join()
-        events = journal.read(path)
-        assert len(events) > 2
-        assert fold(events).id == RUN.id
-        written(path, [Resumed("later")])
-        assert fold(journal.read(path)).resumed == ("later",)

@@ -14,29 +14,10 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import (
     SCHEMA,
-    Arm,
-    Artifact,
-    Block,
-    Image,
-    Launch,
-    Noise,
-    Round,
     Run,
-    Settings,
-    Turn,
-    Warning_,
-    Window,
 )
 from tests.record.strategies import of
 from tests.records_builder import make_run
-
-
-@pytest.mark.parametrize("kind", [Arm, Artifact, Block, Image, Launch, Noise, Round, Settings, Turn, Warning_, Window])
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_types_round_trip(kind: type[Any], data: st.DataObject) -> None:
-    value = data.draw(of(kind))
-    assert msgspec.json.decode(msgspec.json.encode(value), type=kind) == value
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
@@ -44,19 +25,6 @@ def test_types_round_trip(kind: type[Any], data: st.DataObject) -> None:
 def test_runs_round_trip_through_the_reader(data: st.DataObject) -> None:
     run = msgspec.structs.replace(data.draw(of(Run)), schema=SCHEMA)
     assert files.decode(msgspec.json.encode(run), "it") == run
-
-
-@pytest.mark.parametrize(
-    ("arm", "id_"),
-    [
-        (Arm("onnxruntime", "onnxruntime", ordinal=2), "onnxruntime#2"),
-        (Arm("onnxruntime", "onnxruntime", version="1.30.0"), "onnxruntime@1.30.0"),
-        (Arm("torch", "torch", variant="cu13", version="2.15.0"), "torch@2.15.0+cu13"),
-        (Arm("torch", "torch", settings={"b": "2", "a": "1"}), "torch+a=1+b=2"),
-    ],
-)
-def test_an_arm_names_itself(arm: Arm, id_: str) -> None:
-    assert arm.id == id_
 
 
 def test_the_json_schema_is_json_and_names_every_type() -> None:

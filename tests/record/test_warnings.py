@@ -1,37 +1,11 @@
-import ast
-import inspect
-
 import msgspec
 
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Arm, Computed, Fingerprint, Launch
-from tests.commands import ROOT
 
 
 def launch(**kernels: int) -> Launch:
     return Launch(arm="torch", started="", computed=Computed(products={}, source="", kernels=kernels))
-
-
-def test_every_warning_has_a_producer() -> None:
-    """A warning that nothing produces is text that nobody can get: it is produced, or deleted."""
-    asked_for = set()
-    for file in (ROOT / "suite").rglob("*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        own = file == ROOT / "suite" / "levelfield" / "record" / "warnings.py"
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            match node.func:
-                case ast.Attribute(value=ast.Name(id="notices"), attr=name):
-                    asked_for.add(name)
-                case ast.Name(id=name) if own:
-                    asked_for.add(name)
-    there = {
-        name
-        for name, function in inspect.getmembers(notices, inspect.isfunction)
-        if function.__module__ == notices.__name__
-    }
-    assert there <= asked_for
 
 
 def test_a_machine_is_warned_of_only_for_what_is_known() -> None:

@@ -102,7 +102,7 @@ def machine(system: str, *, engine: str = "docker", store: str = "default") -> I
         (etc / "docker").mkdir(parents=True)
         (etc / "docker" / "daemon.json").write_text(STORES[store])
         (etc / "containers").mkdir()
-        (etc / "containers" / "containers.conf").write_text(_limits())
+        (etc / "containers" / "containers.conf").write_text(limits())
         group = f"levelfield-rig-{folder.name}"
         process = subprocess.Popen(
             [
@@ -224,7 +224,7 @@ def _remove_groups(group: str) -> None:
         folder.rmdir()
 
 
-def _limits() -> str:
+def limits() -> str:
     """podman asks for more files and processes than root may give away where it lacks CAP_SYS_RESOURCE."""
     files, processes = (
         min(resource.getrlimit(each)[1], 16384) for each in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)

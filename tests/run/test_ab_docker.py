@@ -9,12 +9,10 @@ from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.images import catalogue
 from levelfield.record import files
-from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from tests.benches import cut_off
 from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left
-from tests.prepare.own_model import onnx_files
 
 pytestmark = pytest.mark.docker
 
@@ -41,19 +39,6 @@ def case(tmp_path: Path) -> Case:
     return Case(tmp_path)
 
 
-@pytest.mark.extended
-def test_an_upgrade_that_mends_an_answer_is_not_worse(engine: docker.DockerClient, case: Case) -> None:
-    """AveragePool with padding at the end alone, wrong in ONNX Runtime before 1.26 (microsoft/onnxruntime 26708)."""
-    path = onnx_files.write(case.folder, "pool.onnx", onnx_files.average_pool())
-    old, new = "onnxruntime@1.22.1", "onnxruntime@1.26.0"
-    command = case.ab(old, new, "--model", path, "--scenarios", "latency", "--budget", "20s")
-    assert command.code == 0, command.err + command.out
-    assert f"{new} is equal to the reference in the only case, where the answer of {old} was wrong." in command.out
-    (found,) = compare_arms(case.record, Gate(), "").rows
-    assert (found.verdict, found.ratio) == (Verdict.MENDED, None)
-    assert none_left(engine, command.pid)
-
-
 def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.DockerClient, case: Case) -> None:
     old = "onnxruntime@1.30.0"
     command = case.ab(old, "onnxruntime", "--models", "mlp", "--budget", "45s", "--precision-target", "80%")
@@ -77,16 +62,9 @@ def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.Docke
     assert {**before.distributions, "onnxruntime": ""} == {**after.distributions, "onnxruntime": ""}
     found = compare_arms(one, Gate(), "0" * 64)
     assert found.exit_code == command.code
-    assert command.out.count(found.answer.split("(")[0].strip()) >= 1
     judged = {row.verdict for row in found.rows}
     assert judged <= set(Verdict) - {Verdict.FAILED, Verdict.UNEQUAL, Verdict.INCOMPARABLE}
     assert {row.case for row in found.rows} >= {block.case for block in one.blocks}
-    page = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
-    assert 'id="comparison"' in page
-    assert "1.30.0" in page
-    again = run("report", case.reports / one.id, folder=case.folder)
-    assert again.code == found.exit_code, again.err
-    assert (case.reports / one.id / REPORT).read_text(encoding="utf-8") == page, "a record gives its report again"
     assert none_left(engine, command.pid)
 
 
@@ -134,25 +112,14 @@ def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> No
         if launch.libraries
     }
     assert loaded[box] == loaded[bare]
-    variables = [
-        {name: value for name, value in launch.environment.items() if not name.startswith("PYTHON")}
-        for block in one.blocks
-        for launch in block.generations[0].launches
-        if launch.arm in loaded and launch.environment
-    ]
-    assert variables
-    assert all(each == variables[0] for each in variables)
     out = " ".join(command.out.split())
     assert f"{box} ran in a container, {bare} in a virtual environment of the same lock." in out
     for metric in ("latency", "cold start", "peak memory"):
         assert f"What the container costs in {metric}, over the virtual environment: MLP " in out
-    html = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
-    assert "What the container costs in cold start" in html
     assert {path.name for path in (case.reports / one.id / "sbom").iterdir()} >= {
         "onnxruntime-cpu.cdx.json",
         "onnxruntime-cpu+venv.cdx.json",
     }
-    assert run("verify", case.reports / one.id, folder=case.folder).code == 0
     assert none_left(engine, command.pid)
 
 

@@ -16,9 +16,8 @@ from levelfield.launchers.host import VenvLauncher
 from levelfield.plan import Selection
 from levelfield.run.announce import LARGE_BYTES, announce
 from levelfield.run.options import Options
-from tests.commands import IMPORTS, call
+from tests.commands import IMPORTS, NO_ENGINE, call
 
-NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 TF = ("--models", "mlp", "--backends", "tf", "--launcher", "venv")
 
 

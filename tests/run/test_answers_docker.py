@@ -1,7 +1,5 @@
 """What no default run measures, in every framework's container: one launch each, and no rounds."""
 
-from collections.abc import Sequence
-
 import docker
 import msgspec
 import pytest
@@ -15,6 +13,7 @@ from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
 from levelfield.zoo import models
+from tests.benches import parity_of, verified
 from tests.engines import none_left
 
 WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
@@ -36,7 +35,7 @@ def test_every_framework_gives_the_answer_of_the_reference(
     engine: docker.DockerClient, model: str, backends: tuple[str, ...]
 ) -> None:
     selection = plan.Selection(models=(model,), backends=backends, scenarios=("latency",))
-    outcomes = _verified(engine, selection)
+    outcomes = verified(engine, selection)
     assert {outcome.arm.id for outcome in outcomes} == set(backends)
 
 
@@ -44,7 +43,7 @@ def test_every_framework_gives_the_answer_of_the_reference(
 @pytest.mark.parametrize("model", plan.default_models())
 def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, model: str) -> None:
     """On one of its engines: the definitions are the same on all three."""
-    (outcome,) = _verified(engine, plan.Selection(models=(model,), backends=("keras-jax",), scenarios=("latency",)))
+    (outcome,) = verified(engine, plan.Selection(models=(model,), backends=("keras-jax",), scenarios=("latency",)))
     assert outcome.launch.settings["engine"].startswith("jax ")
     assert outcome.launch.settings["mode"] == "predict_on_batch"
 
@@ -70,7 +69,8 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
             for case, arms in ((block.case, block.arms), (staying, held)):
                 outcomes = bring_up(site, case, arms, verify=True, launch_measured=False, running=running)
                 running |= {outcome.arm.id: outcome for outcome in outcomes}
-                _equal(outcomes)
+                for outcome in outcomes:
+                    parity_of(outcome.launch)
     finally:
         end_workers(list(running.values()))
         remove_caches(site.caches)
@@ -97,30 +97,9 @@ def test_every_backend_answers_token_by_token(
     selection = plan.Selection(
         scenarios=("generate",), depths=(5,), batches=(2,), kv_caches=(cache,), backends=backends
     )
-    outcomes = _verified(engine, selection)
+    outcomes = verified(engine, selection)
     assert {outcome.arm.id for outcome in outcomes} == set(backends)
     for outcome in outcomes:
-        assert outcome.launch.parity is not None
-        assert isinstance(outcome.launch.parity.relative_error, float)
-        assert outcome.launch.parity.relative_error < 3e-6
-
-
-def _verified(engine: docker.DockerClient, selection: plan.Selection) -> list[Outcome]:
-    """Launch every arm of the one block, compare its answers with the reference, and end it."""
-    chosen = plan.make(msgspec.structs.replace(selection, profile="smoke", control="none"))
-    (block,) = chosen.blocks
-    site = prepare(chosen, DockerLauncher(engine), SilentListener())
-    try:
-        outcomes = bring_up(site, block.case, block.arms, verify=True, launch_measured=False)
-        end_workers(outcomes)
-    finally:
-        remove_caches(site.caches)
-    _equal(outcomes)
-    assert none_left(engine)
-    return outcomes
-
-
-def _equal(outcomes: Sequence[Outcome]) -> None:
-    for outcome in outcomes:
-        assert outcome.launch.parity is not None, (outcome.case.id, outcome.launch.failure)
-        assert outcome.launch.parity.equal, (outcome.arm.id, outcome.case.id, outcome.launch.parity.reason)
+        error = parity_of(outcome.launch).relative_error
+        assert isinstance(error, float)
+        assert error < 3e-6

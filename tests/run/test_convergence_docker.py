@@ -6,10 +6,8 @@ import docker
 import pytest
 
 from levelfield import analysis
-from levelfield.record import files
-from levelfield.record.page import NAME as REPORT
 from levelfield.zoo.training import convergence
-from tests.commands import run
+from tests.benches import bench, parity_of
 from tests.engines import none_left
 
 pytestmark = pytest.mark.docker
@@ -23,16 +21,8 @@ TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 def test_backends_train_the_mlp_to_the_target(
     engine: docker.DockerClient, tmp_path: Path, backends: tuple[str, ...]
 ) -> None:
-    tmp_path.chmod(0o755)
-    reports = tmp_path / "reports"
-    command = run(
-        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "convergence",
-        "--backends", ",".join(backends), "--reports", reports,
-        folder=tmp_path,
-    )  # fmt: skip
-    assert command.code == 0, command.err + command.out
-    folder = next(reports.glob("*/report.html")).parent
-    one = files.read(folder)
+    done = bench(tmp_path, "--scenarios", "convergence", "--backends", ",".join(backends))
+    one = done.run
     (block,) = one.blocks
     assert {arm.id for arm in block.arms} == set(backends)
     assert {artifact.name for artifact in one.artifacts} >= {"digits"}
@@ -43,11 +33,9 @@ def test_backends_train_the_mlp_to_the_target(
         expected = convergence.expected_start(convergence.goal("mlp"), generation.index)
         assert {launch.arm for launch in generation.launches} == set(backends)
         for launch in generation.launches:
-            assert launch.failure is None
-            assert launch.parity is not None
-            assert launch.parity.equal, launch.parity.reason
-            assert launch.parity.training is not None
-            assert isinstance(launch.parity.training.errors.update, float)
+            compared = parity_of(launch).training
+            assert compared is not None
+            assert isinstance(compared.errors.update, float)
             assert launch.convergence is not None
             assert launch.convergence.seed == generation.index
             assert launch.convergence.weights_sha256 == expected.weights_sha256
@@ -55,6 +43,6 @@ def test_backends_train_the_mlp_to_the_target(
             assert launch.memory is not None
     (found,) = analysis.analyse(one).convergence
     assert all(row.seeds_reached == 2 and row.standing == "shown" for row in found.rows)
-    assert "small MLP, training to 97.0\u00a0% on the digits" in command.out
-    assert "Test accuracy of small MLP over training time" in (folder / REPORT).read_text(encoding="utf-8")
-    assert none_left(engine, command.pid)
+    assert "small MLP, training to 97.0\u00a0% on the digits" in done.out
+    assert "Test accuracy of small MLP over training time" in done.page.read_text(encoding="utf-8")
+    assert none_left(engine, done.pid)

@@ -3,18 +3,15 @@
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from levelfield import analysis, plan
-from levelfield.launchers.docker import DockerLauncher, connect
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
+from levelfield.run.bench import conduct
 from levelfield.run.options import Options
-from levelfield.run.start import start_run
-from levelfield.schedule.listener import SilentListener
-from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import remove_caches
-from levelfield.schedule.run import RunInProgress
 from levelfield.zoo import models
+from tests.benches import parity_of
 
 FEEDS = {
     "torch": "DataLoader, items decoded in processes",
@@ -25,27 +22,19 @@ FEEDS = {
 
 @pytest.mark.docker
 def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -> None:
-    chosen = plan.make(
-        plan.Selection(
-            profile="smoke", models=("mlp",), backends=tuple(FEEDS), scenarios=("data-pipeline",), batches=(100,)
-        )
+    asked = plan.Selection(
+        profile="smoke", models=("mlp",), backends=tuple(FEEDS), scenarios=("data-pipeline",), batches=(100,)
     )
-    launcher = DockerLauncher(connect())
-    site = prepare(chosen, launcher, SilentListener())
-    try:
-        folder = start_run(chosen, Options(seed=7, reports=reports), site)
-        RunInProgress(folder, site, SilentListener()).measure()
-    finally:
-        remove_caches(site.caches)
+    folder = conduct(
+        plan.make(asked), Options(selection=asked, reports=reports, launcher="docker"), Console(quiet=True)
+    )
     run = journal.fold(journal.read(folder / JOURNAL))
     (block,) = run.blocks
     assert models.get(block.case.model).dataset_items
     assert any(artifact.name == "mlp dataset" for artifact in run.artifacts)
     for generation in block.generations:
         for launch in (each for each in generation.launches if each.arm in FEEDS):
-            assert launch.failure is None, launch.failure
-            assert launch.parity is not None
-            assert launch.parity.equal, launch.parity
+            parity_of(launch)
             assert launch.settings["feed"] == FEEDS[launch.arm]
         for turn in (turn for each in generation.rounds for turn in each.turns if turn.arm in FEEDS):
             assert turn.window is not None

@@ -11,7 +11,7 @@ from levelfield.plan import Selection
 from levelfield.run.contract import check
 from levelfield.schedule.listener import SilentListener
 from tests import plugged
-from tests.benches import once
+from tests.benches import once, parity_of
 
 pytestmark = pytest.mark.docker
 
@@ -43,10 +43,7 @@ def test_they_are_measured_beside_built_in_ones(
     launches = {each.arm: each for generation in block.generations for each in generation.launches}
     assert launches.keys() > set(equal)
     for arm in equal:
-        launch = launches[arm]
-        assert launch.failure is None, launch.failure
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.parity.reason
+        parity_of(launches[arm])
     if "mxnet" in others:
         absent = launches["mxnet"].failure
         assert absent is not None
@@ -92,6 +89,4 @@ def test_ncnn_answers_as_the_reference_does(engine: docker.DockerClient, tmp_pat
     assert found.code == 0, found.out
     (block,) = found.run.blocks
     for launch in (each for generation in block.generations for each in generation.launches):
-        assert launch.failure is None, launch.failure
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.parity.reason
+        parity_of(launch)

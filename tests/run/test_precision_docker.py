@@ -6,28 +6,18 @@ import docker
 import pytest
 
 from levelfield.analysis import processor
-from levelfield.record import files
-from levelfield.record.page import NAME as REPORT
-from levelfield.record.schema import Absent, Run
-from tests.commands import run
+from levelfield.record.schema import Absent
+from tests.benches import bench, parity_of
 
 pytestmark = pytest.mark.docker
 
-
-def bench(folder: Path, *words: str, code: int = 0) -> tuple[Run, str, str]:
-    """Run a small bench; return its record, its page, and what the terminal said."""
-    folder.chmod(0o755)
-    command = run(
-        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--control", "none",
-        "--reports", folder / "reports", *words, folder=folder,
-    )  # fmt: skip
-    assert command.code == code, command.err + command.out
-    (record,) = (folder / "reports").glob("*/report.html")
-    return files.read(record.parent), (record.parent / REPORT).read_text(encoding="utf-8"), command.out
+LATENCY = ("--scenarios", "latency", "--control", "none")
 
 
 def test_two_precisions_and_two_numbers_of_threads(engine: docker.DockerClient, tmp_path: Path) -> None:
-    one, page, out = bench(tmp_path, "--backends", "torch,openvino", "--precision", "fp32,bf16", "--threads", "1,2")
+    words = ("--backends", "torch,openvino", "--precision", "fp32,bf16", "--threads", "1,2")
+    found = bench(tmp_path, *LATENCY, *words)
+    one = found.run
     assert one.finished
     assert one.settings.thread_counts == (1, 2)
     assert [block.case.id for block in one.blocks] == [
@@ -47,30 +37,22 @@ def test_two_precisions_and_two_numbers_of_threads(engine: docker.DockerClient, 
                 assert launch.failure is not None  # torch emulates it, OpenVINO does not
                 assert launch.failure.kind == "unsupported"
                 continue
-            assert launch.failure is None
-            assert launch.parity is not None
-            assert launch.parity.equal, launch.parity.reason
-            assert launch.parity.computed_in == block.case.precision
+            compared = parity_of(launch)
+            assert compared.computed_in == block.case.precision
             assert launch.environment["OMP_NUM_THREADS"] == str(block.case.threads)
             assert launch.environment["LEVELFIELD_CPUS"].count(",") == block.case.threads - 1
             assert (launch.computed is not None) == (number == 0), "it is asked once"
-            error = launch.parity.relative_error
-            assert isinstance(error, float)
             if block.case.precision == "bf16":
-                assert isinstance(launch.parity.rounding_error, float)
-                assert error > launch.parity.rounding_error / 10
-                assert launch.parity.inputs == 64
-            else:
-                assert error < 1e-5
+                assert compared.inputs == 64
+    page = found.page.read_text(encoding="utf-8")
     for text in ("Speed and accuracy", "Scaling with threads"):
         assert text in page
-        assert text in out
-    verified = run("verify", next((tmp_path / "reports").glob("*/report.html")), folder=tmp_path)
-    assert verified.code == 0, verified.err + verified.out
+        assert text in found.out
 
 
 def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClient, tmp_path: Path) -> None:
-    one, page, _ = bench(tmp_path, "--backends", "jax,onnxruntime,openvino", "--precision", "int8")
+    found = bench(tmp_path, *LATENCY, "--backends", "jax,onnxruntime,openvino", "--precision", "int8")
+    one = found.run
     assert {image.name for image in one.images} == {"onnxruntime", "openvino", "canary"}, "JAX's was not needed"
     (block,) = one.blocks
     digests = set()
@@ -78,14 +60,13 @@ def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClie
         for launch in generation.launches:
             if launch.arm in {"onnxruntime", "openvino"}:
                 digests.add(launch.onnx_sha256)
-                assert launch.parity is not None
-                assert launch.parity.equal, launch.parity.reason
+                compared = parity_of(launch)
                 assert (launch.computed is not None) == (number == 0), "it is asked once"
                 if launch.computed is not None:  # with one thread OpenVINO fuses them all, and does not name them
                     assert launch.computed.products.get("int8", 0) >= 6 or "hides them" in launch.computed.source
                     assert launch.arm == "openvino" or launch.computed.products == {"int8": 6}
-                assert not isinstance(launch.parity.cosine, Absent)
-                assert launch.parity.cosine > 0.98
+                assert not isinstance(compared.cosine, Absent)
+                assert compared.cosine > 0.98
     (digest,) = digests
     (artifact,) = [each for each in one.artifacts if each.name == "mlp int8 batch 1 onnx"]
     assert artifact.sha256 == digest
@@ -93,4 +74,4 @@ def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClie
     absent = [launch.failure for launch in block.generations[0].launches if launch.arm == "jax"]
     assert absent[0] is not None
     assert absent[0].kind == "unsupported"
-    assert "JAX has no static quantisation" in page
+    assert "JAX has no static quantisation" in found.page.read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ ACCOUNTED = 0.95
 
 
 @pytest.mark.docker
+@pytest.mark.alone  # what others take lies between its phases
 def test_nearly_all_of_a_runs_time_is_accounted_for(tmp_path: Path) -> None:
     selection = plan.Selection(
         profile="smoke",

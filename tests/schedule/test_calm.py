@@ -68,6 +68,8 @@ def script(*then: int | WorkerError, always: int = CALM) -> Iterator[int | Worke
 def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
     monkeypatch.setattr(calm, "PAUSE_S", 0.0001)
+    for module, limit in ((calm, "LONGEST_WAIT_S"), (rounds, "LEAST_CALM_S"), (rounds, "LONGEST_WINDOW_S")):
+        monkeypatch.setattr(module, limit, 600.0)  # which a busy machine does not use up
 
 
 def states(then: Iterator[int | WorkerError]) -> MachineStates:

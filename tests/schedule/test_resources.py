@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.launchers import disk_limit
-from levelfield.launchers.host import HostLauncher, start_process
+from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker
 from levelfield.paths import MARK
@@ -115,20 +114,3 @@ def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(
     assert mine.is_dir()
     resources.remove_caches(mine)
     assert [each.name for each in (tmp_path / "cache" / "temporary").iterdir()] == [MARK]
-
-
-def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> None:
-    killed = (
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from levelfield.launchers.host import start_process\n"
-        "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    subprocess.run([sys.executable, "-c", killed], check=False)
-    assert list(tmp_path.glob("*/home"))
-    living = start_process([sys.executable, "-c", "input()"], "one", {}, tmp_path)
-    assert disk_limit.sweep() == 1
-    assert len(list(tmp_path.glob("*/home"))) == 1
-    living.stop()
-    assert list(tmp_path.iterdir()) == []

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.plan import CANARY, Plan
-from levelfield.plan.profiles import PROFILES, SMOKE, STANDARD
+from levelfield.plan import Plan
+from levelfield.plan.profiles import SMOKE, STANDARD
 from levelfield.record.schema import Arm, Block, Run
 from levelfield.run.options import Options
 from levelfield.schedule import launches
@@ -236,36 +236,6 @@ def planned(made: Plan, generations: int) -> Plan:
     return msgspec.structs.replace(made, blocks=blocks)
 
 
-@pytest.mark.extended
-def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = msgspec.structs.replace(STANDARD, clock_seconds=60, most_generations=3, apart_seconds=6)
-    monkeypatch.setitem(PROFILES, "standard", short)
-    slow = Arm(CANARY, CANARY, ordinal=4, inject="900%")
-    made = planned(plan("latency", "throughput", arms=(*ARMS, slow)), 1)
-    made = msgspec.structs.replace(made, profile=short)
-    shares: list[float] = []
-
-    class Watching(SilentListener):
-        def done(self, share: float, seconds_left: float | None) -> None:
-            assert seconds_left is not None
-            shares.append(share)
-
-    run = Harness(made, reports).measure(listener=Watching())
-    assert run.settings.clock_seconds == 60
-    assert shares == sorted(shares), "what is done never becomes less"
-    counts = {
-        (block.case.id, arm.id): sum(arm.id == each.arm for made in block.generations for each in made.launches)
-        for block in run.blocks
-        for arm in block.arms
-    }
-    assert len(set(counts.values())) == 1
-    assert 1 < min(counts.values()) <= 3, "more than was planned"
-    assert run.time_spent_s is not None
-    assert run.time_spent_s["pausing"] > 5
-    for block in run.blocks:
-        assert all(each.parity_after for each in block.generations[-1].launches if each.arm != CANARY)
-
-
 @needs_no_jax
 @pytest.mark.parametrize("until", [{"precision_target": 0.01}, {"ends_on_verdict": True}])
 def test_what_cannot_run_is_not_waited_for(reports: Path, until: dict[str, Any]) -> None:
@@ -276,20 +246,12 @@ def test_what_cannot_run_is_not_waited_for(reports: Path, until: dict[str, Any])
     assert len(run.blocks[0].generations) < 10
 
 
-@pytest.mark.parametrize("what", ["weights", "inputs"])
-def test_results_of_workers_that_hold_something_else_are_refused(
-    reports: Path, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_results_of_workers_that_hold_other_weights_are_refused(reports: Path) -> None:
     harness = Harness(plan("latency"), reports)
-    where = site(harness.plan)
-    if what == "weights":
-        where = msgspec.structs.replace(where, weights_sha256={"canary": "0" * 64})
-    else:
-        monkeypatch.setattr(where.artifacts, "inputs_sha256", lambda *_, **__: "0" * 64)
-    run = harness.measure(where=where)
+    run = harness.measure(where=msgspec.structs.replace(site(harness.plan), weights_sha256={"canary": "0" * 64}))
     for launch in (each for generation in run.blocks[0].generations for each in generation.launches):
         assert launch.failure is not None
-        assert f"holds other {what} for canary" in launch.failure.message
+        assert "holds other weights for canary" in launch.failure.message
         assert "levelfield images clean" in launch.failure.message
         assert not launch.warmup
 

@@ -48,24 +48,16 @@ def answered(error: Exception, device: str = "cuda") -> Failed:
         ResourceExhaustedError("OOM when allocating tensor with shape[64,3,224,224] and type float on /device:GPU:0"),
         RuntimeError("bfc_arena.cc:376 onnxruntime::BFCArena::AllocateRawInternal Failed to allocate memory"),
         RuntimeError("CUDA failure 2: out of memory (cudaMalloc)"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried"),
     ],
     ids=lambda error: str(error)[:30],
 )
-def test_a_gpu_without_memory_left(error: Exception) -> None:
-    reply = answered(error)
-    assert reply.kind == "out-of-memory"
+def test_a_gpu_or_a_worker_without_memory_left(error: Exception) -> None:
+    reply, of_worker = answered(error), answered(error, "cpu")
+    assert reply.kind == of_worker.kind == "out-of-memory"
     assert reply.message == "The GPU's memory was not enough: take a smaller batch, or fewer backends at once."
     assert "Traceback" in reply.detail
-
-
-def test_a_worker_without_memory_left() -> None:
-    for error in (
-        XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4831838208 bytes."),
-        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried"),
-    ):
-        reply = answered(error, "cpu")
-        assert reply.kind == "out-of-memory"
-        assert reply.message.startswith("The worker's memory was not enough")
+    assert of_worker.message.startswith("The worker's memory was not enough")
 
 
 @pytest.mark.parametrize(

@@ -45,3 +45,12 @@ def test_a_window_says_what_it_waited_within_its_samples(fed: Fed) -> None:
     assert 0 < measured.waited_ns <= sum(measured.samples_ns)
     assert len(measured.rewarm_ns) >= READY, "what lay ready is used up before the window"
     assert fed.settings["feed"] == "NumPy in a thread"
+
+
+def test_an_error_in_the_thread_reaches_whoever_takes(fed: Fed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(records: dataset.Records) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(dataset, "decode", broken)
+    with pytest.raises(OSError, match="the disk is gone"):
+        _ = [fed.answer() for _ in range(READY + 2)]  # what lay ready comes first

@@ -2,7 +2,6 @@
 
 import ctypes
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from levelfield.record.measured import Library
 from levelfield.worker.libraries import libraries, relative
 from levelfield.worker.probes import probe
-from tests.commands import IMPORTS
+from tests.commands import python
 
 
 def test_numpys_blas_is_found_with_its_version_and_without_a_private_path() -> None:
@@ -90,10 +89,7 @@ def test_a_loaded_library_says_its_version(tmp_path: Path, name: str, source: st
         "import ctypes, sys; from levelfield.worker.libraries import libraries\n"
         "ctypes.CDLL(sys.argv[1]); print(libraries([sys.argv[1]])[0].name)"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, env={"PYTHONPATH": IMPORTS}
-    )
-    assert answer.stdout.strip() == (f"{name} ({says})" if says else name)
+    assert python(code, path).strip() == (f"{name} ({says})" if says else name)
 
 
 def test_one_that_is_not_loaded_is_not_loaded_for_the_asking(tmp_path: Path) -> None:

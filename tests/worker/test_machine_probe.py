@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from levelfield.launchers import credible
-from levelfield.record.measured import MachineProbe
 from levelfield.worker.machine_probe import SLICE_BYTES, ProbeThreads
 from levelfield.worker.messages import NotLoadedError, Polled, PollMachine, ProbeMachine
 from levelfield.worker.server import Service
@@ -32,17 +30,3 @@ def test_the_threads_stay_from_one_request_to_the_next() -> None:
     assert service._machine is not first
     assert service._machine is not None
     service._machine.close()
-
-
-@pytest.mark.parametrize(
-    ("found", "wrong"),
-    [
-        (MachineProbe(900_000, 400_000, 500_000), ""),
-        (Polled(900_000), ""),
-        (MachineProbe(0, 400_000, 500_000), "a probe with a call that took no time"),
-        (MachineProbe(900_000, -1, 500_000), "a number that nothing counts"),
-        (Polled(10**13), "a probe that took longer than the time since it was asked for"),
-    ],
-)
-def test_a_probe_that_cannot_be_true_is_refused(found: MachineProbe | Polled, wrong: str) -> None:
-    assert credible.implausibility(found, 5_000_000) == wrong

@@ -8,7 +8,8 @@ import numpy as np
 from levelfield.launchers import disk_limit
 from levelfield.worker.messages import Probed
 from levelfield.worker.probes import environment, probe
-from tests.worker.interpreters import fresh
+from tests.commands import python
+from tests.plugged import metadata
 
 MIB = 1 << 20
 
@@ -30,7 +31,7 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
         "from levelfield.worker.probes import memory; before = memory().peak_rss_bytes; "
         "block = bytearray(b'x') * (64 << 20); del block; print(memory().peak_rss_bytes - before, memory().rss_bytes)"
     )
-    grown, now = map(int, fresh(program).split())
+    grown, now = map(int, python(program).split())
     assert 60 * MIB < grown < 80 * MIB
     assert now < 60 * MIB
 
@@ -75,19 +76,12 @@ def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:
     }
 
 
-def _leave_distribution(folder: Path, name: str) -> Path:
-    """Write what an installed distribution leaves beside its packages."""
-    (folder / f"{name}-1.0.dist-info").mkdir(parents=True)
-    (folder / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    return folder
-
-
 def test_a_folder_that_an_import_adds_is_no_part_of_the_environment(tmp_path: Path) -> None:
     """Setuptools puts the folder of what it vendors on `sys.path`, which is what `importlib.metadata` searches."""
-    vendored = _leave_distribution(tmp_path, "vendored")
+    metadata(tmp_path, "vendored", "1.0", {})
     program = (
         "import sys; from importlib import metadata; from levelfield.worker.probes import distributions;"
-        f"before = distributions(); sys.path.insert(0, {str(vendored)!r});"
+        f"before = distributions(); sys.path.insert(0, {str(tmp_path)!r});"
         "print(metadata.version('vendored'), 'vendored' in distributions(), distributions() == before)"
     )
-    assert fresh(program).split() == ["1.0", "False", "True"]
+    assert python(program).split() == ["1.0", "False", "True"]

@@ -95,11 +95,6 @@ def test_a_whole_life(worker: Conversation) -> None:
     probed = worker.ask(Probe())
     assert isinstance(probed, Probed)
     assert "numpy" in probed.distributions
-    assert any(library.kind == "OpenBLAS" for library in probed.libraries)
-    memory = probed.memory
-    assert isinstance(memory.peak_rss_bytes, int)
-    assert isinstance(memory.rss_bytes, int)
-    assert memory.peak_rss_bytes >= memory.rss_bytes > 16 << 20
     without = worker.ask(Probe(installed=False))
     assert isinstance(without, Probed)
     assert without.libraries

@@ -8,7 +8,6 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Options
-from levelfield.record.measured import Absent
 from levelfield.worker import messages
 from levelfield.worker.session import Session, concatenated
 from tests.worker.conversation import CANARY
@@ -21,12 +20,6 @@ def session() -> Session:
     return Session(
         CANARY, backend, options, None, messages.Load(CANARY, launch_measured=False), since_ns=time.perf_counter_ns()
     )
-
-
-def test_a_first_call_that_is_not_asked_for_is_not_timed(session: Session) -> None:
-    assert isinstance(session.loaded.startup.first_call_ns, Absent)
-    assert min(session.loaded.startup.weights_ns, session.loaded.startup.load_ns) > 0
-    assert session.loaded.settings["precision"] == "fp32"
 
 
 def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(

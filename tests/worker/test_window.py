@@ -61,8 +61,7 @@ def test_the_choice_of_a_batch_is_in_no_sample(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(window, "cycle", slowly)
     measured = measure_window(Step(), (1, 2, 3), Measure(window_ns=0, min_calls=3, rewarm_calls=0))
-    assert measured.window_ns >= 3 * 20 * MS
-    assert max(measured.samples_ns) < 10 * MS
+    assert measured.window_ns - sum(measured.samples_ns) >= 3 * 20 * MS
 
 
 def test_at_most_so_many_calls() -> None:
@@ -73,11 +72,10 @@ def test_at_most_so_many_calls() -> None:
 
 
 def test_an_injected_slowdown_is_true_time_inside_every_call() -> None:
-    measured = measure_window(Step(), (None,), Measure(window_ns=0, min_calls=20, inject_ns=2 * MS))
-    assert all(sample >= 2 * MS for sample in measured.samples_ns)
-    assert all(sample >= 2 * MS for sample in measured.rewarm_ns)
-    # It was computing, not sleeping; on a busy machine others may have had the core for a while.
-    assert measured.user_ns + measured.system_ns >= 20 * MS / 2
+    measured = measure_window(Step(), (None,), Measure(window_ns=0, min_calls=100, inject_ns=MS))
+    assert all(sample >= MS for sample in measured.samples_ns)
+    assert all(sample >= MS for sample in measured.rewarm_ns)
+    assert measured.voluntary_switches < len(measured.samples_ns), "it computes: a sleep gives the core away"
 
 
 def test_the_garbage_collector_rests_and_works_again() -> None:
@@ -97,8 +95,14 @@ def test_cpu_time_is_counted_and_sleep_is_not() -> None:
     asleep = measure_window(Step(20 * MS), (None,), Measure(window_ns=200 * MS))
     assert asleep.user_ns + asleep.system_ns < 100 * MS
     assert asleep.voluntary_switches >= len(asleep.samples_ns)
-    busy = measure_window(Step(), (None,), Measure(window_ns=200 * MS, inject_ns=MS))
-    assert busy.user_ns + busy.system_ns > asleep.user_ns + asleep.system_ns
+
+    def computes(_: object) -> None:
+        end = time.process_time() + 0.03
+        while time.process_time() < end:
+            pass
+
+    busy = measure_window(computes, (None,), Measure(window_ns=0, min_calls=5))
+    assert busy.user_ns + busy.system_ns > 100 * MS
 
 
 def test_answers_are_kept_one_by_one_and_only_the_calls_are_timed() -> None:
@@ -115,4 +119,4 @@ def test_answers_are_kept_one_by_one_and_only_the_calls_are_timed() -> None:
     kept, calls = timed_answers(run, iter([7, 8, 9]), slowly)
     assert kept == [7, 8, 9]  # though every answer overwrote the one before
     assert len(calls.samples_ns) == 3
-    assert sum(calls.samples_ns) < 10 * MS < 30 * MS <= calls.window_ns
+    assert calls.window_ns - sum(calls.samples_ns) >= 3 * 10 * MS

@@ -28,24 +28,6 @@ def test_a_constant_answer_passes_the_plain_error_and_not_the_centred_one() -> N
     assert "centred" in judgement.reason
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_not_equal(bad: float) -> None:
-    output = REFERENCE.copy()
-    output[1, 2] = bad
-    judgement = parity.judge(output, REFERENCE)
-    assert not judgement.equal
-    assert "NaN or infinity" in judgement.reason
-    assert judgement.errors == parity.Errors(math.inf, math.inf, math.inf, finite=False)
-
-
-@pytest.mark.parametrize("shape", [(40,), (10, 4), (3, 10), (4, 10, 1)])
-def test_another_shape_is_not_equal(shape: tuple[int, ...]) -> None:
-    judgement = parity.judge(np.zeros(shape), REFERENCE)
-    assert not judgement.equal
-    assert judgement.errors is None
-    assert str(shape) in judgement.reason
-
-
 def test_a_zero_reference_takes_only_zeros() -> None:
     zeros = np.zeros((2, 3))
     assert parity.judge(zeros, zeros).equal

@@ -46,18 +46,6 @@ def test_padding_cannot_be_seen(bert_weights: weights.Arrays) -> None:
     assert not np.allclose(before[padding], after[padding])
 
 
-def test_convolution_is_its_definition() -> None:
-    rng = np.random.default_rng(1)
-    x, kernel = rng.normal(size=(2, 5, 6, 3)), rng.normal(size=(4, 3, 3, 3))
-    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    expected = np.zeros((2, 3, 3, 4))
-    for n, i, j, o in np.ndindex(expected.shape):
-        window = padded[n, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3]
-        expected[n, i, j, o] = sum(window[a, b, c] * kernel[o, c, a, b] for a, b, c in np.ndindex(3, 3, 3))
-    found = resnet50.conv({"c.weight": kernel}, "c", x, stride=2, padding=1)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
 def test_max_pool_is_its_definition() -> None:
     x = np.random.default_rng(2).normal(size=(1, 4, 4, 1)) - 10  # all below zero: padding must not win
     found = resnet50.max_pool(x)[0, :, :, 0]

@@ -47,24 +47,15 @@ def test_a_saved_file_is_mapped_back_bit_for_bit(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["mlp.weights"]
 
 
-def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     weights.save(MLP, path)
     with pytest.raises(ValueError, match=r"holds weights of mlp .* not of canary.* Delete"):
         weights.load(path, models.get("canary"))
-
-
-def test_a_cut_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "weights"
-    weights.save(MLP, path)
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(ValueError, match="has 151040 bytes and should have 151044"):
         weights.load(path, MLP)
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"\x00" * 5000, b'{"format": "other"}'])
-def test_anything_else_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "weights"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="is not a weights file"):
-        weights.load(path, MLP)
+    for content in (b"", b"[]", b"\x00" * 5000, b'{"format": "other"}'):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is not a weights file"):
+            weights.load(path, MLP)

@@ -26,12 +26,8 @@ MOST = 10
 def next_load(tried: Sequence[Tried], capacity: float) -> float | None:
     """Return the load that is tried next; None: the search is over.
 
-    Parameters
-    ----------
-    tried
-        In any order.
-    capacity
-        Load at which a server that waits for nothing is busy all the time, in the unit of the loads.
+    `tried`: in any order. `capacity`: load at which a server that waits for nothing is busy all the time, in the unit
+    of the loads.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def test_all_scenarios_in_a_container(tmp_path: Path) -> None:
     chosen = planning.Selection(
         profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=SCENARIOS, batches=(8,), control="none"
     )
-    made, page, out, code = once(chosen, tmp_path / "reports", "docker", loadgen_test_s=0.2)
+    made, page, out, code, _ = once(chosen, tmp_path / "reports", "docker", loadgen_test_s=0.2)
     assert code == 0, out
     blocks = {block.scenario: block for block in analysis.analyse(made).loadgen}
     assert set(blocks) == {"SingleStream", "MultiStream", "Server", "Offline"}

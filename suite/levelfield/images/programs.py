@@ -38,11 +38,11 @@ _REASONS = (
         Reason("the name of the package index is not known here", "Check the network and its DNS. " + _PROXY),
     ),
     (
-        r"[Tt]imed? ?out|TimeoutError|deadline has elapsed",
+        r"[Tt]imed? ?out|TimeoutError|deadline has elapsed|didn't respond within",
         Reason("the package index did not answer in time", "Try again; a larger PIP_DEFAULT_TIMEOUT may help."),
     ),
     (
-        r"Connection refused|NewConnectionError|Network is unreachable|Connection reset|tcp connect error",
+        r"Connection (?:refused|reset)|NewConnectionError|is unreachable|tcp connect error|closed without a reply",
         Reason("the package index cannot be reached", "Check the network, and `pip config get global.index-url`."),
     ),
     (

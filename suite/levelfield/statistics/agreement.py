@@ -25,10 +25,7 @@ def f1(truth: ArrayLike, answers: ArrayLike) -> float:
 def matthews(truth: ArrayLike, answers: ArrayLike) -> float:
     """Return Matthews' correlation of the classes 0 and 1; 0 where one of them is never there or never answered.
 
-    Parameters
-    ----------
-    truth, answers : array_like, shape (items,)
-        Numbers of classes.
+    `truth`, `answers`, shape (items,): numbers of classes.
 
     References
     ----------
@@ -74,22 +71,10 @@ def interval(
     Where two arms answered the same items, let `measure` return their difference for the same draw: then what the items
     have in common cancels, and the interval is a paired one.
 
-    Parameters
-    ----------
-    measure : callable
-        Returns the measure of the items of these places, some of them several times; NaN where it is not defined, and
-        such draws are left out.
-    items : int
-        How many there are.
-    confidence : float
-        Of the interval.
-    draws : int
-        How often all items are drawn, with replacement.
-
-    Raises
-    ------
-    InsufficientData
-        There are fewer than two items, the measure is defined in less than half of the draws, or it is always the same.
+    `measure`: returns the measure of the items of these places, some of them several times; NaN where it is not
+    defined, and such draws are left out. `items`: how many there are. `confidence`: of the interval. `draws`: how often
+    all items are drawn, with replacement. Raises InsufficientData: there are fewer than two items, the measure is
+    defined in less than half of the draws, or it is always the same.
 
     References
     ----------

@@ -75,19 +75,9 @@ def logs_of(costs: ArrayLike, what: str) -> Floats:
 def median_of_present(values: Floats, *, axis: int, keepdims: bool = False) -> Floats:
     """Return medians along an axis over what is not missing.
 
-    Parameters
-    ----------
-    values : ndarray
-        NaN where a value is missing.
-    axis : int
-        Along which the median is taken.
-    keepdims : bool
-        Whether that axis stays, with one element.
-
-    Returns
-    -------
-    ndarray
-        NaN where nothing is present: a launch without any window, or a round of which no window counts.
+    `values`: NaN where a value is missing. `axis`: along which the median is taken. `keepdims`: whether that axis
+    stays, with one element. Returns: NaN where nothing is present: a launch without any window, or a round of which no
+    window counts.
     """
     if values.size and not np.isnan(values).any():  # the same medians, in a third of the time
         return np.asarray(np.median(values, axis=axis, keepdims=keepdims))

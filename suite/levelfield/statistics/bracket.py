@@ -289,18 +289,9 @@ def smallest_slowdown(
 ) -> float:
     """Return the smallest slowdown of one case that is found in 80 % of upgrades, at the default level.
 
-    Parameters
-    ----------
-    boots : int
-        Of each phase.
-    spread : float
-        Standard deviation between boots, log scale, above zero.
-    cases : int
-        Of the upgrade, for which the level is divided.
-    way_back : bool
-        Whether the old stack has boots after the new one.
-    margin : float
-        Relative difference that does not matter.
+    `boots`: of each phase. `spread`: standard deviation between boots, log scale, above zero. `cases`: of the upgrade,
+    for which the level is divided. `way_back`: whether the old stack has boots after the new one. `margin`: relative
+    difference that does not matter.
 
     Examples
     --------
@@ -331,26 +322,10 @@ def judge(
 ) -> tuple[Bracketed, ...]:
     """Judge all cases of one upgrade together.
 
-    Parameters
-    ----------
-    cases : sequence of Costs
-        Those with fewer than `LEAST_BOOTS` boots in a phase are *not decided*, and do not count as tests.
-    margin : float
-        Relative difference that does not matter, in either direction.
-    level : float
-        Probability that any case of an honest machine is called *slower* or *drifted*.
-
-    Returns
-    -------
-    tuple of Bracketed
-        In the order of the cases.
-
-    Raises
-    ------
-    UnusableData
-        A cost is zero, below zero or infinite.
-    ValueError
-        A margin or a level outside 0 to 1.
+    `cases`: those with fewer than `LEAST_BOOTS` boots in a phase are *not decided*, and do not count as tests.
+    `margin`: relative difference that does not matter, in either direction. `level`: probability that any case of an
+    honest machine is called *slower* or *drifted*. Returns: in the order of the cases. Raises UnusableData: a cost is
+    zero, below zero or infinite. Raises ValueError: a margin or a level outside 0 to 1.
 
     Examples
     --------

@@ -79,22 +79,10 @@ class Start(msgspec.Struct, frozen=True):
 def find_slow_starts(log_windows: ArrayLike, *, canary: ArrayLike | None = None) -> tuple[Start, ...]:
     """Test across the launches of each arm whether its first rounds are slow.
 
-    Parameters
-    ----------
-    log_windows : array_like, shape (generations, rounds, arms), log of time
-        In the order in which the rounds were taken; NaN where a window is missing or does not count.
-    canary : array_like, shape (generations, rounds), log of time, optional
-        The same of a workload that is always warm.
-
-    Returns
-    -------
-    tuple of Start
-        One for each arm.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or a wrong number of dimensions.
+    `log_windows`, shape (generations, rounds, arms), log of time: in the order in which the rounds were taken; NaN
+    where a window is missing or does not count. `canary`, shape (generations, rounds), log of time, optional: the same
+    of a workload that is always warm. Returns: one for each arm. Raises UnusableData: infinite values, or a wrong
+    number of dimensions.
     """
     windows = finite_or_missing(log_windows, dimensions=3, what="windows")
     rounds, arms = windows.shape[1:]
@@ -168,15 +156,8 @@ def counted_rounds(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     Whether a round is disturbed follows from outside signals, never by the timings; so what is left out does not depend
     on what it said.
 
-    Parameters
-    ----------
-    disturbed
-        For each generation, for each of its rounds; generations may have different numbers of rounds, or none.
-
-    Returns
-    -------
-    list of list of bool
-        In the same shape.
+    `disturbed`: for each generation, for each of its rounds; generations may have different numbers of rounds, or none.
+    Returns: in the same shape.
     """
     undisturbed = [[not each for each in generation] for generation in disturbed]
     if sum(map(any, undisturbed)) >= MIN_LAUNCHES:

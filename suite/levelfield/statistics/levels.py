@@ -20,22 +20,11 @@ under normal noise and survives a disturbed window in four (Tukey 1977, Explorat
 def levels_of_windows(log_windows: ArrayLike) -> Floats:
     """Return one log level for each launch.
 
-    Parameters
-    ----------
-    log_windows : array_like, shape (generations, rounds, arms), log of time
-        Log of each window's summary (its median call); NaN where there is none: a failed launch, a round that was not
-        reached, a window left out as a slow start.
-
-    Returns
-    -------
-    ndarray, shape (generations, arms), log of time
-        NaN where a launch has no window. Differences along a row are free of the rounds' common drift; each row's
-        mean is the typical level of its rounds.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or not three dimensions.
+    `log_windows`, shape (generations, rounds, arms), log of time: log of each window's summary (its median call); NaN
+    where there is none: a failed launch, a round that was not reached, a window left out as a slow start. Returns shape
+    (generations, arms), log of time: NaN where a launch has no window. Differences along a row are free of the rounds'
+    common drift; each row's mean is the typical level of its rounds. Raises UnusableData: infinite values, or not three
+    dimensions.
 
     Notes
     -----

@@ -43,22 +43,10 @@ class VarianceSplit(msgspec.Struct, frozen=True):
 def split_variance(log_windows: ArrayLike) -> VarianceSplit:
     """Split the variance of a block's windows.
 
-    Parameters
-    ----------
-    log_windows : array_like, shape (generations, rounds, arms), log of time
-        Log of each window's median; NaN where there is none. Only complete rounds are used.
-
-    Returns
-    -------
-    VarianceSplit
-        Averages over the arms. A component whose estimate is negative (it happens when it is small) is 0.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer than two arms, or fewer than two generations with at least two complete rounds each.
-    UnusableData
-        Infinite values, or not three dimensions.
+    `log_windows`, shape (generations, rounds, arms), log of time: log of each window's median; NaN where there is none.
+    Only complete rounds are used. Returns: averages over the arms. A component whose estimate is negative (it happens
+    when it is small) is 0. Raises InsufficientData: fewer than two arms, or fewer than two generations with at least
+    two complete rounds each. Raises UnusableData: infinite values, or not three dimensions.
     """
     windows = finite_or_missing(log_windows, dimensions=3, what="windows")
     arms = windows.shape[2]
@@ -141,25 +129,10 @@ def standard_error(design: Design) -> float:
 def power(effect: float, design: Design, *, alpha: float = 0.05, ended: EndedBy = EndedBy.PLAN) -> float:
     """Return the probability that the interval of the ratio excludes 1, on the right side.
 
-    Parameters
-    ----------
-    effect : float
-        True relative change, such as 0.02 for 2 % slower.
-    design : Design
-    alpha : float
-        1 minus the confidence of the interval.
-    ended : EndedBy
-        Whether intervals are widened for stopping on precision.
-
-    Returns
-    -------
-    float
-        From the noncentral t distribution, of normal noise. At no effect it is alpha / 2: one side of the false alarms.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer launches than an interval needs.
+    `effect`: true relative change, such as 0.02 for 2 % slower. `alpha`: 1 minus the confidence of the interval.
+    `ended`: whether intervals are widened for stopping on precision. Returns: from the noncentral t distribution, of
+    normal noise. At no effect it is alpha / 2: one side of the false alarms. Raises InsufficientData: fewer launches
+    than an interval needs.
     """
     _enough(design)
     error = standard_error(design) * _loss(trimmed(design.launches, ended) / design.launches)
@@ -176,17 +149,8 @@ def minimum_detectable_effect(
 ) -> float:
     """Return the smallest relative slowdown that is found with the given probability.
 
-    Parameters
-    ----------
-    design, alpha, ended
-        As in `power`.
-    probability : float
-        Power to reach.
-
-    Returns
-    -------
-    float
-        Such as 0.018 for 1.8 %; 0 if nothing varies.
+    `design`, `alpha`, `ended`: as in `power`. `probability`: power to reach. Returns: such as 0.018 for 1.8 %; 0 if
+    nothing varies.
     """
     _enough(design)
     error = standard_error(design)
@@ -205,18 +169,9 @@ def minimum_detectable_effect(
 def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_seconds: float) -> int:
     """Return how many rounds a launch is worth (Kalibera & Jones 2013, section 6).
 
-    Parameters
-    ----------
-    split : VarianceSplit
-    launch_seconds : float
-        To start a worker, load, compile and warm up: paid once a launch.
-    window_seconds : float
-        Of one window with its unrecorded calls.
-
-    Returns
-    -------
-    int
-        sqrt(launch cost / window cost × window variance / launch variance), at least 1, at most `MAX_ROUNDS`.
+    `launch_seconds`: to start a worker, load, compile and warm up: paid once a launch. `window_seconds`: of one window
+    with its unrecorded calls. Returns: sqrt(launch cost / window cost × window variance / launch variance), at least 1,
+    at most `MAX_ROUNDS`.
     """
     if launch_seconds <= 0 or window_seconds <= 0:
         raise ValueError("Costs of launches and windows are positive seconds.")

@@ -24,17 +24,8 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Prop
 
     Trials that share machine time or launches are not independent: count them once.
 
-    Parameters
-    ----------
-    successes, trials : int
-        How many of how many.
-    confidence : float
-        The interval covers the true share at least as often.
-
-    Raises
-    ------
-    ValueError
-        No trials, or more successes than trials.
+    `successes`, `trials`: how many of how many. `confidence`: the interval covers the true share at least as often.
+    Raises ValueError: no trials, or more successes than trials.
 
     References
     ----------
@@ -81,19 +72,8 @@ def compare(lost: int, gained: int, items: int, *, confidence: float = 0.95) -> 
     The interval is the adjusted Wald interval of Bonett and Price: one item is added to those that were lost and to
     those that were gained. It covers well from some twenty items on, also where few items differ.
 
-    Parameters
-    ----------
-    lost, gained : int
-        Items that are right in the first answers alone, and in the second alone.
-    items : int
-        All of them.
-    confidence : float
-        Of the interval.
-
-    Raises
-    ------
-    ValueError
-        No items, or more were lost and gained than there are.
+    `lost`, `gained`: items that are right in the first answers alone, and in the second alone. `items`: all of them.
+    `confidence`: of the interval. Raises ValueError: no items, or more were lost and gained than there are.
 
     References
     ----------

@@ -89,29 +89,13 @@ def rank(
 ) -> list[ArmRank]:
     """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 
-    Parameters
-    ----------
-    log_levels : array_like, shape (generations, arms), log of time
-        One value a launch, NaN where it failed. Each pair is compared over the generations in which both have one.
-    confidence : float
-        With which all ranks of a block are right (no arm is called faster that is not), and with which all intervals
-        hold together.
-    margin : float
-        Relative difference that does not matter.
-    ended : EndedBy
-        What was allowed to decide how many launches there are (see `statistics.student`).
-
-    Returns
-    -------
-    list of ArmRank
-        One for each column. An arm is ranked if it shares enough complete generations (`student.fewest_launches`) with
-        every other ranked arm; a single such arm has rank 1 and no interval. Arms of equal rank are in the order of
-        their estimates.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values or an array that is not two-dimensional.
+    `log_levels`, shape (generations, arms), log of time: one value a launch, NaN where it failed. Each pair is compared
+    over the generations in which both have one. `confidence`: with which all ranks of a block are right (no arm is
+    called faster that is not), and with which all intervals hold together. `margin`: relative difference that does not
+    matter. `ended`: what was allowed to decide how many launches there are (see `statistics.student`). Returns: one for
+    each column. An arm is ranked if it shares enough complete generations (`student.fewest_launches`) with every other
+    ranked arm; a single such arm has rank 1 and no interval. Arms of equal rank are in the order of their estimates.
+    Raises UnusableData: infinite values or an array that is not two-dimensional.
     """
     checked_confidence(confidence)
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
@@ -244,10 +228,7 @@ def _equal_pairs(arms: int) -> int:
 def most_equal_pairs(arms: int, unequal: int) -> int:
     """Return how many pairs can be equal at the most where at least so many are not (Shaffer 1986, section 3).
 
-    Parameters
-    ----------
-    arms, unequal : int
-        Number of arms, and least number of pairs that are not equal.
+    `arms`, `unequal`: number of arms, and least number of pairs that are not equal.
 
     Examples
     --------

@@ -63,26 +63,12 @@ def ratio_interval(
 ) -> RatioInterval:
     """Return the ratio of two arms with a launch-level t interval, paired by generation.
 
-    Parameters
-    ----------
-    log_a, log_b : array_like, shape (generations,), log of time
-        One value a launch; NaN where a launch gave none. Generations in which either is missing are left out.
-    confidence : float
-        Of the interval.
-    ended : EndedBy
-        What was allowed to decide how many generations there are; widens it as `statistics.student` explains.
-
-    Returns
-    -------
-    RatioInterval
-        With zero spread the interval has zero width: that is what the data say, and usually means a clock too coarse.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer complete generations than an interval needs: `MIN_LAUNCHES`, or `FIRST_LOOK` where a verdict ends a run.
-    UnusableData
-        Infinite values, or rows of different length.
+    `log_a`, `log_b`, shape (generations,), log of time: one value a launch; NaN where a launch gave none. Generations
+    in which either is missing are left out. `confidence`: of the interval. `ended`: what was allowed to decide how many
+    generations there are; widens it as `statistics.student` explains. Returns: with zero spread the interval has zero
+    width: that is what the data say, and usually means a clock too coarse. Raises InsufficientData: fewer complete
+    generations than an interval needs: `MIN_LAUNCHES`, or `FIRST_LOOK` where a verdict ends a run. Raises UnusableData:
+    infinite values, or rows of different length.
 
     Examples
     --------
@@ -137,17 +123,9 @@ def standard_error(
 ) -> tuple[Floats, Floats]:
     """Return the standard error of a difference of two independent means, and its degrees of freedom.
 
-    Parameters
-    ----------
-    first, second : array_like
-        Estimated variance of each mean: that of one value over their number.
-    first_freedom, second_freedom : array_like
-        Degrees of freedom that each estimate rests on.
-
-    Returns
-    -------
-    error, freedom : ndarray
-        Satterthwaite's degrees of freedom; the sum of both where nothing varies.
+    `first`, `second`: estimated variance of each mean: that of one value over their number. `first_freedom`,
+    `second_freedom`: degrees of freedom that each estimate rests on. Returns error, freedom: Satterthwaite's degrees of
+    freedom; the sum of both where nothing varies.
     """
     total = np.add(first, second, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):

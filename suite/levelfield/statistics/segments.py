@@ -51,15 +51,8 @@ def noise_scale(values: Floats) -> float:
 def change_points(values: Floats) -> list[int]:
     """Return where segments begin, the first one (0) included.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        A series in time order, n at most a few hundred (the cost is quadratic).
-
-    Returns
-    -------
-    list of int
-        Increasing indices; ``[0]`` if the level never changes.
+    `values`, shape (n,): a series in time order, n at most a few hundred (the cost is quadratic). Returns: increasing
+    indices; ``[0]`` if the level never changes.
     """
     n = values.size
     price = _price(values)
@@ -108,15 +101,8 @@ def theil_sen(values: Floats) -> tuple[float, float]:
     It is the line of `scipy.stats.theilslopes`, without the interval, which takes most of that function's time: an
     analysis fits several lines to every launch.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        A series in time order, n at least 2 and at most a few hundred (the cost is quadratic).
-
-    Returns
-    -------
-    tuple
-        Slope per step, and the intercept: the value of the line at the first step.
+    `values`, shape (n,): a series in time order, n at least 2 and at most a few hundred (the cost is quadratic).
+    Returns: slope per step, and the intercept: the value of the line at the first step.
     """
     later, earlier = np.tril_indices(values.size, -1)
     slope = float(np.median((values[later] - values[earlier]) / (later - earlier)))
@@ -139,17 +125,9 @@ ALPHA = 0.005
 def has_shifted(log_values: ArrayLike) -> bool:
     """Return whether the last third of a series differs from the first by more than noise explains.
 
-    Parameters
-    ----------
-    log_values : array_like, shape (n,), log of any unit
-        In the order of time, at least `LEAST` finite ones; NaN where there is none.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer than `LEAST` values.
-    UnusableData
-        Infinite values, or not one dimension.
+    `log_values`, shape (n,), log of any unit: in the order of time, at least `LEAST` finite ones; NaN where there is
+    none. Raises InsufficientData: fewer than `LEAST` values. Raises UnusableData: infinite values, or not one
+    dimension.
 
     Examples
     --------

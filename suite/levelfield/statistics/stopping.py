@@ -47,26 +47,11 @@ def decide(
 ) -> Decision:
     """Decide, after a complete generation, whether a block needs another.
 
-    Parameters
-    ----------
-    log_levels : array_like, shape (generations, arms), log of time
-        One value a launch (`statistics.levels`), NaN where it failed. Only its spread counts.
-    target : float
-        Half-width that every ratio must reach, log scale.
-    confidence : float
-        Of the intervals; they are computed as sequential ones.
-
-    Returns
-    -------
-    Decision
-        Precision must hold at this boundary **and at the one before**, so the earliest end on precision is after
-        `MIN_LAUNCHES` + 1 generations. An arm that gave no value in the last `GIVEN_UP` generations is not waited
-        for.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or not two dimensions.
+    `log_levels`, shape (generations, arms), log of time: one value a launch (`statistics.levels`), NaN where it failed.
+    Only its spread counts. `target`: half-width that every ratio must reach, log scale. `confidence`: of the intervals;
+    they are computed as sequential ones. Returns: precision must hold at this boundary **and at the one before**, so
+    the earliest end on precision is after `MIN_LAUNCHES` + 1 generations. An arm that gave no value in the last
+    `GIVEN_UP` generations is not waited for. Raises UnusableData: infinite values, or not two dimensions.
     """
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
     pairs = _pairs(levels)

@@ -148,23 +148,9 @@ def half_width(
 ) -> float:
     """Return the half-width of the interval of a mean over `launches` values.
 
-    Parameters
-    ----------
-    spread : float
-        As `LaunchMean.spread`, log scale.
-    launches : int
-        Number of values, at least 2.
-    confidence : float
-        Of all comparisons together.
-    ended : EndedBy
-        What was allowed to decide how many launches there are.
-    comparisons : int
-        Number of intervals that shall hold at the same time (Bonferroni).
-
-    Returns
-    -------
-    float
-        Half-width, log scale.
+    `spread`: as `LaunchMean.spread`, log scale. `launches`: number of values, at least 2. `confidence`: of all
+    comparisons together. `ended`: what was allowed to decide how many launches there are. `comparisons`: number of
+    intervals that shall hold at the same time (Bonferroni). Returns: half-width, log scale.
     """
     tail = (1 - confidence) / (2 * comparisons * look_cost(launches, ended))
     critical = float(scipy.special.stdtrit(freedom(launches, ended), 1 - tail))
@@ -174,17 +160,8 @@ def half_width(
 def two_sided_p(mean: float, standard_error: float, launches: int, *, ended: EndedBy = EndedBy.PLAN) -> float:
     """Return the p value of *the mean is zero*, in agreement with `half_width`.
 
-    Parameters
-    ----------
-    mean, standard_error : float
-        Of the values, and of their mean; log scale.
-    launches, ended
-        As in `half_width`.
-
-    Returns
-    -------
-    float
-        With zero spread, 1 if the mean is exactly zero and 0 otherwise.
+    `mean`, `standard_error`: of the values, and of their mean; log scale. `launches`, `ended`: as in `half_width`.
+    Returns: with zero spread, 1 if the mean is exactly zero and 0 otherwise.
     """
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
@@ -224,12 +201,7 @@ class LaunchMean(msgspec.Struct, frozen=True):
 def mean_of(values: Floats, ended: EndedBy = EndedBy.PLAN) -> LaunchMean:
     """Return the mean of `values`, at least one of them and none missing.
 
-    Parameters
-    ----------
-    values : ndarray, shape (launches,)
-        Log scale.
-    ended : EndedBy
-        What was allowed to decide how many there are.
+    `values`, shape (launches,): log scale. `ended`: what was allowed to decide how many there are.
 
     Notes
     -----

@@ -149,16 +149,7 @@ def holm_levels(p_values: Floats, level: float) -> Floats:
     A case is rejected where its p value is at most its level. Of m cases of which r are rejected, those are tested at
     level / (m - r + 1), the others at level / (m - r), which is Holm's procedure whatever the dependence of the cases.
 
-    Parameters
-    ----------
-    p_values : ndarray, shape (..., cases)
-        At least one case.
-    level : float
-        Of all cases together.
-
-    Returns
-    -------
-    ndarray, shape (..., cases)
+    `p_values`, shape (..., cases): at least one case. `level`: of all cases together. Returns shape (..., cases).
 
     Examples
     --------

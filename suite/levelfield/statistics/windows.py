@@ -22,12 +22,7 @@ def least_calls(quantile: float, *, confidence: float = 0.95) -> int:
     confidence 1 - qⁿ (Wilks 1941; David & Nagaraja 2003, section 7.1). With fewer than n = log(1 - confidence) / log(q)
     calls there is no such bound, and an estimate is only another name for the largest value seen.
 
-    Parameters
-    ----------
-    quantile : float
-        Between 0 and 1, such as 0.9.
-    confidence : float
-        Of the upper bound.
+    `quantile`: between 0 and 1, such as 0.9. `confidence`: of the upper bound.
 
     Examples
     --------

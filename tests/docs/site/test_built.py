@@ -3,19 +3,17 @@
 import re
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests import browsers
-from tests.commands import ROOT
+from tests.commands import ROOT, eventually
 
 if TYPE_CHECKING:
     from selenium import webdriver
-
-PATIENCE_S = 30.0
 
 
 @pytest.mark.browser
@@ -28,8 +26,6 @@ def test_the_site_is_built_strictly_and_searches_without_a_server(browser: "webd
     browsers.show(browser, site / "index.html")
     browser.execute_script("document.querySelector('label[for=__search]').click()")
     browser.find_element("css selector", "input[name=query]").send_keys("disturbed rounds")
-    deadline = time.monotonic() + PATIENCE_S
-    while not re.match(r"\d+ matching", browser.find_element("css selector", ".md-search-result__meta").text):
-        assert time.monotonic() < deadline, "nothing is found"
-        time.sleep(0.1)
+    found = partial(browser.find_element, "css selector", ".md-search-result__meta")
+    assert eventually(lambda: re.match(r"\d+ matching", found().text) is not None)
     assert not [address for address in browsers.requests(browser) if not address.startswith(("file:", "data:"))]

@@ -134,14 +134,6 @@ def _killed_in_a_window(machine: Machine) -> str:
     return pending.run
 
 
-def test_a_run_that_was_killed_goes_on_in_its_boot(machine: Machine) -> None:
-    machine.begin()
-    run = _killed_in_a_window(machine)
-    found = machine.next()
-    assert runs(found) == [run]
-    assert files.read(machine.reports / run).resumed
-
-
 def test_a_run_that_ended_before_it_was_counted_is_counted_once(machine: Machine) -> None:
     machine.begin()
     first = machine.next()
@@ -176,13 +168,14 @@ def test_a_changed_plan_is_refused(machine: Machine) -> None:
     machine.refuses("was planned: without a/b", "--backends")
 
 
-def test_a_run_of_an_upgrade_is_not_resumed_by_hand(machine: Machine) -> None:
+def test_a_run_that_was_killed_goes_on_in_its_boot_and_never_by_hand(machine: Machine) -> None:
     machine.begin()
     run = _killed_in_a_window(machine)
     with pytest.raises(LevelfieldError, match=f"The run '{run}' measures one boot of an upgrade") as caught:
         bench.find(run, machine.reports)
     assert "`levelfield upgrade next`" in caught.value.fix
     assert runs(machine.next()) == [run]
+    assert files.read(machine.reports / run).resumed
     with pytest.raises(LevelfieldError, match="is finished"):
         bench.find(run, machine.reports)
 

@@ -1,5 +1,6 @@
 """The folders of upgrades: made once, read with care."""
 
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,15 @@ def test_a_newer_journal_is_refused(reports: Path) -> None:
     with pytest.raises(LevelfieldError, match="newer Levelfield: its journal has format 99") as caught:
         store.load("up", reports)
     assert caught.value.fix == "Use the newer Levelfield."
+    store.folder("empty", reports).mkdir()
+    assert store.names(reports) == ["up"], "those with a journal"
+
+
+def test_a_journal_without_end_is_not_read(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(reports, "up", "o")
+    monkeypatch.setattr(store, "_ALL", dataclasses.replace(store._ALL, max_bytes=100))
+    with pytest.raises(LevelfieldError, match="cannot be read"):
+        store.load("up", reports)
 
 
 def test_a_damaged_line_is_refused_and_a_torn_one_is_dropped(reports: Path) -> None:

@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,14 +10,12 @@ import pytest
 
 from levelfield.zoo import models, rounding
 from levelfield.zoo.spec import Parameter
-from levelfield.zoo.training import convergence, parity, update
+from levelfield.zoo.training import parity, update
 from levelfield.zoo.training.optimizers import Updater
 from levelfield.zoo.training.recipe import SGD, AdamW, Optimizer
+from tests.backends.update_rules import RULES
 
 Array = np.ndarray[Any, np.dtype[Any]]
-RULES: dict[str, Optimizer] = {name: models.recipe(name).optimizer for name in models.trained()} | {
-    goal.network: goal.optimizer for goal in convergence.GOALS.values()
-}
 OF_ADAMW = [name for name, rule in RULES.items() if isinstance(rule, AdamW)]
 OF_SGD = [name for name, rule in RULES.items() if isinstance(rule, SGD)]
 
@@ -166,35 +163,29 @@ def adamw(self: Any, rule: AdamW, name: str, w: Array, g: Array, *, decay: bool,
     w -= rule.learning_rate * first / root
 
 
-CODE_OF_SGD: dict[str, Callable[..., None]] = {
-    "Nesterov": nesterov_sgd,
-    "no momentum": without_momentum,
+CODE_OF_SGD: dict[str, Any] = {"Nesterov": nesterov_sgd, "no momentum": without_momentum}
+CODE_OF_ADAMW: dict[str, Any] = {
+    how: functools.partialmethod(adamw, how=how)
+    for how in (
+        "Nesterov",
+        "coupled decay",
+        "no bias correction",
+        "epsilon under the root",
+        "epsilon beside the uncorrected root",
+    )
 }
-CODE_OF_ADAMW = (
-    "Nesterov",
-    "coupled decay",
-    "no bias correction",
-    "epsilon under the root",
-    "epsilon beside the uncorrected root",
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [(name, mistake) for name in OF_SGD for mistake in CODE_OF_SGD]
+    + [(name, mistake) for name in OF_ADAMW for mistake in CODE_OF_ADAMW],
 )
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", OF_SGD)
-@pytest.mark.parametrize("mistake", CODE_OF_SGD)
-def test_a_wrong_sgd_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:
+def test_wrong_code_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:
+    own, code = ("_sgd", CODE_OF_SGD) if name in OF_SGD else ("_adamw", CODE_OF_ADAMW)
     with monkeypatch.context() as patch:
-        patch.setattr(Updater, "_sgd", CODE_OF_SGD[mistake])
-        values = sampled(name, RULES[name])
-    refused(name, values)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", OF_ADAMW)
-@pytest.mark.parametrize("mistake", CODE_OF_ADAMW)
-def test_a_wrong_adamw_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Updater, "_adamw", functools.partialmethod(adamw, how=mistake))
+        patch.setattr(Updater, own, code[mistake])
         values = sampled(name, RULES[name])
     refused(name, values)
 

@@ -87,17 +87,8 @@ class Levels:
     def limits(self, level: float, *, heavy: bool = True) -> Floats:
         """Return how far a like node lies from its peers, but for a probability of `level`.
 
-        Parameters
-        ----------
-        level : float
-            Two-sided, of one node in one case.
-        heavy : bool
-            Whether runs may scatter with heavy tails; otherwise all is normal.
-
-        Returns
-        -------
-        ndarray, shape (nodes, cases), log scale
-            Half-width of the interval of the deviation.
+        `level`: two-sided, of one node in one case. `heavy`: whether runs may scatter with heavy tails; otherwise all
+        is normal. Returns shape (nodes, cases), log scale: half-width of the interval of the deviation.
         """
         found = np.full(self.level.shape, np.nan)
         for at, design in self._designs(heavy=heavy):
@@ -116,19 +107,8 @@ class Levels:
     def finds(self, level: float, power: float = 0.95, *, margin: float = MARGIN) -> Floats:
         """Return the smallest slowdown of each node that is found, if its peers' spread is what it is estimated to be.
 
-        Parameters
-        ----------
-        level : float
-            As `limits` takes it.
-        power : float
-            Probability of finding it.
-        margin : float
-            Relative deviation that does not matter.
-
-        Returns
-        -------
-        ndarray, shape (nodes, cases)
-            0.05 is 5 %. Infinite where not even a factor of `MOST` is found.
+        `level`: as `limits` takes it. `power`: probability of finding it. `margin`: relative deviation that does not
+        matter. Returns shape (nodes, cases): 0.05 is 5 %. Infinite where not even a factor of `MOST` is found.
         """
         found = np.full(self.level.shape, np.nan)
         for at, design in self._designs(heavy=True):
@@ -278,15 +258,8 @@ def compare_levels(costs: Costs, *, own_scatter: Floats | None = None) -> Levels
 def compare_scatter(values: Floats) -> Levels:
     """Compare the scatter within nodes with that of their peers, on the log scale.
 
-    Parameters
-    ----------
-    values : ndarray, shape (nodes, groups, members, cases), log of cost
-        Launches of runs, or runs of nodes in one group each; NaN where there is none.
-
-    Returns
-    -------
-    Levels
-        `level` is the logarithm of a standard deviation.
+    `values`, shape (nodes, groups, members, cases), log of cost: launches of runs, or runs of nodes in one group each;
+    NaN where there is none. Returns: `level` is the logarithm of a standard deviation.
     """
     found = scatter(values)
     within = np.maximum((~np.isnan(values)).sum(axis=2) - 1, 0).sum(axis=1)
@@ -309,15 +282,8 @@ def compare_scatter(values: Floats) -> Levels:
 def scatter(values: Floats) -> Floats:
     """Return the standard deviation within groups, from the median distance of pairs.
 
-    Parameters
-    ----------
-    values : ndarray, shape (nodes, groups, members, cases), log of cost
-        NaN where there is none.
-
-    Returns
-    -------
-    ndarray, shape (nodes, cases)
-        NaN where a node has fewer than `FEWEST_PAIRS` pairs.
+    `values`, shape (nodes, groups, members, cases), log of cost: NaN where there is none. Returns shape (nodes, cases):
+    NaN where a node has fewer than `FEWEST_PAIRS` pairs.
     """
     nodes, _, members, cases = values.shape
     if members < 2:

@@ -33,17 +33,9 @@ standard deviations off. For three peers it is some 20, for four 10, for seven 6
 def of_the_others(values: Floats) -> tuple[Floats, Floats]:
     """Return the median of all the other values, for each value, and their spread.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,), n at least 2
-        None missing.
-
-    Returns
-    -------
-    centre, spread : ndarray, shape (n,)
-        The spread is the median distance of two peers over that of normal noise with a standard deviation of 1; of an
-        even number of distances, the upper one of both in the middle, which is less often small by chance. NaN of one
-        peer.
+    `values`, shape (n,), n at least 2: none missing. Returns shape (n,): the spread is the median distance of two peers
+    over that of normal noise with a standard deviation of 1; of an even number of distances, the upper one of both in
+    the middle, which is less often small by chance. NaN of one peer.
 
     Notes
     -----
@@ -60,15 +52,7 @@ def of_the_others(values: Floats) -> tuple[Floats, Floats]:
 def spread_between(values: Floats) -> float:
     """Return the spread of all values, by the same estimator.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        None missing.
-
-    Returns
-    -------
-    float
-        NaN of fewer than two values.
+    `values`, shape (n,): none missing. Returns: NaN of fewer than two values.
     """
     if values.size < 2:
         return math.nan
