@@ -106,12 +106,7 @@ def with_contended(ranking: "ranks.Ranking[Row]", found: States, ended: EndedBy)
             row, contended=over(contended[row.arm], of_best), slowed=slowed.value if slowed is not None else None
         )
 
-    return ranks.Ranking(
-        rows=tuple(map(with_both, ranking["rows"])),
-        best=best,
-        also_first=ranking["also_first"],
-        unranked_reason=ranking["unranked_reason"],
-    )
+    return ranks.mapped(ranking, with_both)
 
 
 def _is_faster_when_contended(row: Row) -> bool:

@@ -1,7 +1,7 @@
 """Ranks of a block's arms, and ratios between identical arms: the controls of this run and of those before it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -36,7 +36,6 @@ class Ranking(TypedDict, Generic[Ranked]):
 
     rows: tuple[Ranked, ...]
     best: str | None
-    also_first: tuple[str, ...]
     unranked_reason: str
 
 
@@ -59,8 +58,14 @@ def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended
     return Ranking(
         rows=tuple(sorted(rows.values(), key=order)),
         best=leaders[0] if leaders else None,
-        also_first=tuple(leaders[1:]),
         unranked_reason="" if leaders else _why_unranked(rows.values()),
+    )
+
+
+def mapped(ranking: Ranking[Ranked], change: Callable[[Ranked], Ranked]) -> Ranking[Ranked]:
+    """Return a ranking with other rows."""
+    return Ranking(
+        rows=tuple(map(change, ranking["rows"])), best=ranking["best"], unranked_reason=ranking["unranked_reason"]
     )
 
 

@@ -9,6 +9,7 @@ they give the cost of the arm with more layers between it and the machine over t
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -95,7 +96,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
     """
     old, new = arms(run)
     return {
-        row.case.id: row.reason or phrases.ratio(row)
+        row.case.id: row.reason or phrases.ratio(row.ratio)
         for row in judge_arms(run, old, new, gate)
         if row.outcome == "undecided" and row.verdict not in _FINAL
     }
@@ -205,9 +206,8 @@ def _largest(found: Sequence[Row]) -> str:
     case = phrases.case(row)
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
         return case
-    low, high = (units.percent(edge - 1, signed=True) for edge in (row.ratio.low, row.ratio.high))
-    most = "most: " if len(found) > 1 else ""
-    return f"{most}{case}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"
+    value, low, high = (units.percent(each - 1, signed=True) for each in (row.ratio.value, row.ratio.low, row.ratio.high))
+    return f"{'most: ' if len(found) > 1 else ''}{case}: {value}, {low} to {high}"
 
 
 def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
@@ -266,7 +266,6 @@ _WHERE = {
     "host": "in the current interpreter, with what is installed there",
 }
 _NAMES = {"docker": "the container", "venv": "the virtual environment", "host": "the current interpreter"}
-_FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
 
 
 class _Launchers(msgspec.Struct, frozen=True):
@@ -354,9 +353,6 @@ def _case_of_cost(block: Block, *, threads: bool) -> str:
 
 def _percents(ratio: Estimate, *, turned: bool) -> str:
     """`+1.2 % (+0.4 % to +2.0 %)` of a ratio of costs."""
-    found = ratio.inverse if turned else ratio
-    value, low, high = found.value, found.low, found.high
-    text = units.percent(value - 1, signed=True)
-    if low is None or high is None:
-        return f"{text} ({_FEW})"
-    return f"{text} ({units.percent(low - 1, signed=True)} to {units.percent(high - 1, signed=True)})"
+    found = (ratio.inverse if turned else ratio).extra
+    text = units.within(found, partial(units.percent, signed=True), to=" to ")
+    return text if found.low is not None else f"{text} (fewer than {MIN_LAUNCHES} launches, so no interval)"

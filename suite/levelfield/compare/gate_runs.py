@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
+from levelfield import terminals
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Answer, Reduced, RunFacts
 from levelfield.compare import baselines, changes, gate, phrases, sides
@@ -32,8 +32,8 @@ from levelfield.compare.types import Derived, Gate
 from levelfield.errors import LevelfieldError
 from levelfield.names import made_of
 from levelfield.report import units
+from levelfield.report.tables import Cell, Column, make, rendered, text
 from levelfield.statistics import prediction
-from levelfield.terminals import grid
 from levelfield.version import __version__
 
 LEAST_DAYS = gate.FEW_DAYS + 1
@@ -209,9 +209,7 @@ def _union(found: Sequence[Answer], name: str) -> tuple[str, ...]:
     return tuple(sorted(frozenset[str]().union(*(getattr(answer, name) for answer in found))))
 
 
-def with_gate(
-    path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate
-) -> tuple[tuple[Reduced, ...], Gate, str]:
+def with_gate(path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate) -> tuple[list[Reduced], Gate, str]:
     """Return the old side that a gate's file gives, the criteria with its limits, and the side's name.
 
     Raises LevelfieldError: as `gate.read`, `check_comparable`
@@ -225,7 +223,7 @@ def with_gate(
     return runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
 
 
-def old_side(gate: NoiseGate, reports: Path) -> tuple[tuple[Reduced, ...], bool]:
+def old_side(gate: NoiseGate, reports: Path) -> tuple[list[Reduced], bool]:
     """Return the runs that a gate was derived from, and whether they are the records themselves, unchanged.
 
     Without the records, the runs have costs, and neither environments nor outputs.
@@ -236,8 +234,8 @@ def old_side(gate: NoiseGate, reports: Path) -> tuple[tuple[Reduced, ...], bool]
     evidence = baselines.Baseline(name=gate.baseline, set_at=gate.made, runs=gate.evidence)
     places = baselines.places(evidence, reports)
     if not all(place.is_file() for place in places):
-        return tuple(_stand_in(gate, number) for number in range(len(gate.evidence))), False
-    runs = tuple(sides.load_all(baselines.records(evidence, reports)))
+        return [_stand_in(gate, number) for number in range(len(gate.evidence))], False
+    runs = sides.load_all(baselines.records(evidence, reports))
     for number, run in enumerate(runs):
         for case in gate.case:
             answer = run.answers.get((case.arm.id, case.question.id))
@@ -305,19 +303,29 @@ def check_comparable(gate: NoiseGate, new: Sequence[Reduced]) -> None:
             )
 
 
+CASES: tuple[Column[GateCase], ...] = (
+    Column("case", lambda case: phrases.clean(case.id), numeric=False),
+    Column("cost", lambda case: phrases.cost(case.cost, case.question.scenario)),
+    Column(
+        "spread",
+        lambda case: Cell(units.percent(case.spread), units.percent_range(case.spread_low, case.spread_high)),
+        interval="95 %",
+    ),
+    Column(
+        "limit",
+        lambda case: f"{phrases.cost(case.limit, case.question.scenario)} (× {phrases.factor(case.worse_above)})",
+    ),
+    Column("finds", lambda case: _change(case.finds)),
+)
+
+
 def show(gate: NoiseGate, console: Console) -> None:
     """Print a gate. Texts from records are printed as they are, never as rich's markup."""
-    for line in _sentences(gate):
-        console.print(Text(phrases.clean(line, 1000)))
-    rows = []
-    for case in gate.case:
-        spread = f"{units.percent(case.spread)} ({units.percent_range(case.spread_low, case.spread_high)})"
-        limit = f"{phrases.cost(case.limit, case.question.scenario)} (× {phrases.factor(case.worse_above)})"
-        cost = phrases.cost(case.cost, case.question.scenario)
-        rows.append((phrases.clean(case.id), cost, spread, limit, _change(case.finds)))
-    console.print(grid(("case", "cost:", "spread (95 %):", "limit:", "finds:"), rows))
+    terminals.show(console, (text(phrases.clean(line, 1000)) for line in _sentences(gate)))
+    terminals.show(console, [rendered(make("", CASES, gate.case))])
     for each in gate.without:
-        console.print(Text(f"No limit for {phrases.clean(each.id)}: {phrases.clean(each.reason)}.", "yellow"))
+        line = f"No limit for {phrases.clean(each.id)}: {phrases.clean(each.reason)}."
+        terminals.show(console, [text(line, "yellow")])
 
 
 def _sentences(gate: NoiseGate) -> Iterator[str]:

@@ -27,6 +27,7 @@ from levelfield.report import names, tables, units
 from levelfield.report.sentences import join, title
 from levelfield.report.tables import ARM, NONE, Cell, Column, Table
 
+_SHORT = "{:.3g}".format
 _PAYBACKS: tuple[PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
 """In the order of the table."""
 LEAD = (
@@ -401,7 +402,7 @@ def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
     cases = dict.fromkeys(each.case for each in found)
     for case in sorted(cases, key=lambda case: case.trains):
         costs = (
-            f"{each.arm} takes {_spread(each.ratio, ' times')} as long as {each.against}"
+            f"{each.arm} takes {units.within(each.ratio, _SHORT, unit=' times')} as long as {each.against}"
             for each in found
             if each.case == case
         )
@@ -410,12 +411,6 @@ def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
 
 def explained(found: Explained) -> str:
     """Say what share of a call's time the operators take in each arm."""
-    arms = (f"{each.arm} {_spread(each.share)}" for each in found.arms)
+    arms = (f"{each.arm} {units.within(each.share, _SHORT)}" for each in found.arms)
     held = f"{units.plural(found.operators, 'operator')} with {units.percent(found.macs_share)} of the arithmetic"
     return f"{title(found.case)}, {held}: {', '.join(arms)}."
-
-
-def _spread(span: Estimate, unit: str = "") -> str:
-    """`0.91 (0.88–0.94)`, `4.61 times (4.4–4.8)`."""
-    text = f"{span.value:.3g}{unit}"
-    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"

@@ -79,14 +79,6 @@ def _behind(it: Ranked) -> Cell:
     return Cell(text, interval, under=sentences.best_is(row, block) if interval and row.verdict != "slower" else "")
 
 
-def less_one(ratio: Estimate | None) -> Estimate | None:
-    """Return a ratio of costs as what it is more than the best."""
-    if ratio is None:
-        return None
-    low, high = (None if bound is None else bound - 1 for bound in (ratio.low, ratio.high))
-    return Estimate(ratio.value - 1, low, high)
-
-
 def _per_item(rows: Sequence[Timed]) -> bool:
     return bool(rows) and rows[0].block.case.per_item
 
@@ -121,7 +113,7 @@ BEHIND: Column[Ranked] = Column(
     _behind,
     interval="95 %",
     files=("behind_best", "behind_low", "behind_high"),
-    exact=lambda it: less_one(it.row.ratio),
+    exact=lambda it: it.row.ratio and it.row.ratio.extra,
 )
 HALF_WIDTH: Column[Ranked] = Column(
     "Half-width",
@@ -156,7 +148,7 @@ TIMED: tuple[Column[Timed], ...] = (
         lambda it: states.contended(it.row) or None,
         interval="95 %",
         files=("contended_behind", "contended_low", "contended_high"),
-        exact=lambda it: less_one(it.row.contended),
+        exact=lambda it: it.row.contended and it.row.contended.extra,
         where=lambda rows: any(it.row.contended is not None for it in rows),
     ),
     Column(
@@ -227,7 +219,7 @@ DRIVEN: tuple[Column[Driven], ...] = (
     Column("Arm", _unranked, numeric=False),
     Column(
         lambda rows: sentences.capitalised(loadgen.what(rows[0].block)),
-        lambda it: loadgen.cost(it.row),
+        lambda it: sentences.cost(it.row, it.block.case),
         interval=f"95 % {IN_THESE_MINUTES}",
     ),
     BEHIND,

@@ -12,14 +12,13 @@ from levelfield.analysis.time_spent import COUNTED, TimeSpent
 from levelfield.analysis.types import (
     BlockAnalysis,
     ConvergenceBlock,
-    ConvergenceRow,
     Counts,
     Estimate,
     LoadGenBlock,
     RankedBlock,
     RankedRow,
-    Row,
     TimedBlock,
+    compared,
 )
 from levelfield.record.schema import Absent, Case, Imported, Run, Settings
 from levelfield.report import names, units
@@ -166,19 +165,19 @@ def sole(block: RankedBlock, top: str) -> str:
 def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     """Return which arm leads a block that is ranked, at what cost, and by how much."""
     found = order(block)
-    others, behind = found.level[1:], found.following
+    others, following = found.level[1:], found.following
     if others:
         words = ((word, [row.arm for row in others if relation(row) is word]) for word in Relation)
         leading = ", ".join(f"{join([str(block.best), *arms])} are {word}" for word, arms in words if arms)
         more = join([f"{row.arm} takes {_more(row)}" for row in others])
-        follows = f"; {behind.arm} follows with {_behind(behind)}" if behind is not None else ""
+        follows = f"; {following.arm} follows with {behind(following).removeprefix('+')}" if following else ""
         return f"{leading} {where}: {cost}; {more} more time than {block.best}{follows}."
     text = f"{where}: {cost}"
-    if behind is None or behind.ratio is None:
+    if following is None or following.ratio is None:
         return f"{text}; no other arm could be ranked."
-    if behind.ratio.value >= units.MULTIPLE_FROM:
-        return f"{text}; {behind.arm} takes {_behind(behind)} the time."
-    return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
+    if following.ratio.value >= units.MULTIPLE_FROM:
+        return f"{text}; {following.arm} takes {behind(following)} the time."
+    return f"{text}, {_more(following)} {Relation.FASTER} than {following.arm}."
 
 
 def quantiles_absent(block: TimedBlock) -> str:
@@ -208,16 +207,19 @@ def goal(block: ConvergenceBlock) -> str:
     return units.accuracy(block.target) if block.target is not None else "the target"
 
 
-def cost(row: Row, case: Case) -> str:
-    """Write what an arm is compared by: the time of a call, or items per second without the unit."""
-    return (units.rate_with_interval if case.per_item else units.time_with_interval)(row.compared(case))
+def cost(row: RankedRow, case: Case) -> str:
+    """Write what an arm is compared by: a time, or items per second without the unit."""
+    return (units.rate_with_interval if case.per_item else units.time_with_interval)(compared(row, case)[0])
+
+
+def full_cost(row: RankedRow, block: RankedBlock) -> str:
+    """Write what an arm is compared by, a rate with its unit."""
+    return f"{cost(row, block.case)}{units.NBSP}{block.case.rate_unit}" if block.case.per_item else cost(row, block.case)
 
 
 def plain_cost(row: RankedRow, block: RankedBlock) -> str:
     """Write the time or rate of an arm in a case with its unit, without its interval; empty where it has none."""
-    if isinstance(row, ConvergenceRow):
-        return units.time(row.time_ns.value) if row.time_ns is not None else ""
-    estimate = row.compared(block.case) if isinstance(row, Row) else None
+    estimate, _ = compared(row, block.case)
     if estimate is None:
         return ""
     return (
@@ -232,12 +234,12 @@ def _more(row: RankedRow) -> str:
     return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
 
 
-def _behind(row: RankedRow) -> str:
-    """Say how far behind the best an arm is: `9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
+def behind(row: RankedRow) -> str:
+    """Say how far behind the best an arm is: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
     if row.ratio is None:
         return units.NO_VALUE
     value, bounds = units.behind(row.ratio)
-    return value.removeprefix("+") + (f" ({bounds})" if bounds else "")
+    return value + (f" ({bounds})" if bounds else "")
 
 
 def join(parts: Sequence[str]) -> str:
@@ -406,12 +408,9 @@ def identical(analysis: Analysis) -> str:
     pooled = analysis.identical
     if pooled is None:
         return ""
-    ratio = pooled.ratio
     over = "one comparison" if pooled.draws == 1 else f"{pooled.draws} comparisons, earlier runs included"
-    text = f"Identical arms on this machine ({over}): their ratio is {ratio.value:.3f}"
-    if ratio.low is not None and ratio.high is not None:
-        text += f" ({ratio.low:.3f}–{ratio.high:.3f})"
-    text += ", where the truth is 1"
+    ratio = units.within(pooled.ratio, "{:.3f}".format)
+    text = f"Identical arms on this machine ({over}): their ratio is {ratio}, where the truth is 1"
     if pooled.different is not None:
         text += f"; called different in {_share(pooled.different)}"
     return f"{text}."

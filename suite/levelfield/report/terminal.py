@@ -8,18 +8,16 @@ from typing import TypeAlias
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from levelfield import terminals
 from levelfield.analysis import Analysis
 from levelfield.analysis.types import (
     BlockAnalysis,
     ColdRow,
     ConvergenceBlock,
-    ConvergenceRow,
     LoadGenBlock,
-    LoadGenRow,
     MemoryRow,
     RankedBlock,
     RankedRow,
-    Row,
     TimedBlock,
 )
 from levelfield.errors import one_line
@@ -50,8 +48,7 @@ INSIGHTS = 3
 
 def show(run: Run, analysis: Analysis, console: Console) -> None:
     """Print a run's result; texts from the record are printed as they are, never as rich's markup."""
-    for part in _parts(run, analysis, columns=console.width):
-        console.print(part, highlight=False, markup=False)
+    terminals.show(console, _parts(run, analysis, columns=console.width))
 
 
 def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
@@ -240,8 +237,7 @@ LONGEST_WARNING = 150
 
 def show_summary(run: Run, analysis: Analysis, console: Console) -> None:
     """Print what a run found, in short; texts from the record are never rich's markup."""
-    for part in _parts_of_summary(run, analysis, columns=console.width):
-        console.print(part, highlight=False, markup=False)
+    terminals.show(console, _parts_of_summary(run, analysis, columns=console.width))
 
 
 def _parts_of_summary(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
@@ -285,7 +281,7 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
             cells = (f"not ranked: {block.unranked_reason}", "")
         else:
             first, after = sentences.order(block).level, sentences.order(block).following
-            leading = [f"{row.arm} {_cost(row, block)}" for row in first[:MOST_LEADERS]]
+            leading = [f"{row.arm} {sentences.full_cost(row, block)}" for row in first[:MOST_LEADERS]]
             leading += [f"and {len(first) - MOST_LEADERS} more"] if len(first) > MOST_LEADERS else []
             cells = ("\n".join(leading), f"{after.arm} {_more(after)}" if after is not None else "")
         table.add_row(*(text(cell) for cell in (_title(block, analysis), *cells)))
@@ -301,18 +297,6 @@ def _title(block: Ranked, analysis: Analysis) -> str:
     elif isinstance(block, LoadGenBlock):
         among, title = analysis.loadgen, f"{names.network(block.case)}, LoadGen {block.scenario}"
     return ", ".join([title, *sentences.precisions_apart(block, among)])
-
-
-def _cost(row: RankedRow, block: Ranked) -> str:
-    """Write what an arm is compared by, with its unit."""
-    if isinstance(row, ConvergenceRow):
-        return units.time_with_interval(row.time_ns)
-    if isinstance(row, LoadGenRow):
-        written, per_item = loadgen.cost(row), row.per_second is not None
-    else:
-        assert isinstance(row, Row)
-        written, per_item = sentences.cost(row, block.case), block.case.per_item
-    return f"{written}{units.NBSP}{block.case.rate_unit}" if per_item else written
 
 
 def _more(row: RankedRow) -> str:

@@ -216,11 +216,6 @@ class CurvePoint(msgspec.Struct, frozen=True):
     accuracy: float
 
 
-def times(block: ConvergenceBlock) -> Chart | None:
-    """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
-    return charts.of_times([(row, row.time_ns, row.launch_times_ns) for row in block.rows], " of training")
-
-
 def median_curve(row: ConvergenceRow) -> tuple[CurvePoint, ...]:
     """Return an arm's curve: at every step that all its seeds were evaluated at, medians over the seeds."""
     by_step = [

@@ -15,7 +15,6 @@ from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import (
     BlockAnalysis,
     ColdBlock,
-    ColdRow,
     Estimate,
     Payback,
     PaybackVerdict,
@@ -38,7 +37,6 @@ class _Side(msgspec.Struct, frozen=True):
     arm: Arm
     row: Row
     call_ns: float
-    cold: ColdRow
     cold_ns: Estimate
 
 
@@ -79,7 +77,7 @@ def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterat
             other = next(each for each in plain if each.arm.id == against)
             ratio = estimates.ratio(levels[side.arm.id], levels[against], ended=ended)
             if ratio is not None:
-                yield _payback(block.case, side, other, ratio, same=other in own)
+                yield _payback(block.case, side, other, ratio)
 
 
 def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
@@ -91,25 +89,21 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
         if not row.is_equal or row.call_ns is None or row.arm not in arms:
             continue
         if start is not None and start.total_ns is not None and start.standing == "shown":
-            found.append(_Side(arms[row.arm], row, row.call_ns.value, start, start.total_ns))
+            found.append(_Side(arms[row.arm], row, row.call_ns.value, start.total_ns))
     return found
 
 
-def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bool) -> Payback:
+def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate) -> Payback:
     verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, ratio)
     return Payback(
         model=case.model,
         precision=case.precision,
         batch=case.batch,
         arm=side.arm.id,
-        mode=side.row.settings.get(MODE, ""),
         against=other.arm.id,
-        same_framework=same,
-        compile_ns=(side.cold.load_ns or 0.0) + (side.cold.first_call_ns or 0.0),
         cold_ns=side.cold_ns,
         against_cold_ns=other.cold_ns,
         call_ns=side.call_ns,
-        against_call_ns=other.call_ns,
         ratio=ratio,
         verdict=verdict,
         calls=calls,

@@ -111,7 +111,6 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
         case=block.case,
         work=work,
         ceilings=ceilings,
-        footprint_bytes=footprint,
         fits_cache=fits,
         floor_ns=max(compute_ns, move_ns),
         fewer_products=work.macs_by_kind.get(FEWER_PRODUCTS, 0) / max(work.macs, 1),
