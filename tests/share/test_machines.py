@@ -5,7 +5,8 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.record.schema import Run
-from levelfield.share import machines, matrix
+from levelfield.share import machines
+from levelfield.share.runs import Matrix, matrix_of
 from levelfield.share.machines import Ranking
 from levelfield.share.runs import Entry
 from tests.records_builder import make_run
@@ -13,7 +14,7 @@ from tests.share.shelves import made
 
 
 def measured(run: Run, machine: str) -> Entry:
-    found = matrix.of(analyse(run))
+    found = matrix_of(analyse(run))
     return Entry(run.id, run.started, "", "", machine, "", "docker", (), (), (), (), "", "", found)
 
 
@@ -26,7 +27,7 @@ def test_each_machine_is_shown_by_the_newest_run_of_each_case() -> None:
         )
     )  # fmt: skip
     labelled = msgspec.structs.replace(newest, labels=("smoke",))
-    nothing = msgspec.structs.replace(newest, matrix=matrix.Matrix())
+    nothing = msgspec.structs.replace(newest, matrix=Matrix())
     shown = machines.newest([labelled, nothing, newest, strange, older, oldest])
     assert list(shown) == [newest, strange, older, oldest]
 

@@ -12,7 +12,7 @@ from levelfield.analysis.types import Estimate
 from levelfield.compare import effects, order_in_time
 from levelfield.compare.effects import Effect
 from levelfield.compare.gate import judged_by_limit, why_no_limit
-from levelfield.compare.policy import Judgement, change_policy, judge, of_metric
+from levelfield.compare.policy import Judgement, Policy, change_policy, judge, of_metric
 from levelfield.compare.sides import (
     CaseResults,
     Pair,
@@ -61,10 +61,10 @@ class Draft(msgspec.Struct, frozen=True):
     """What one more replicate on each side takes."""
 
 
-def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
+def judge_rows(drafts: Sequence[Draft], policy: Policy, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
     """Judge all rows that have an effect together."""
     effects = [draft.effect for draft in drafts if draft.effect is not None]
-    judgements = iter(judge(effects, change_policy(gate)))
+    judgements = iter(judge(effects, policy))
     return tuple(
         draft.row if draft.effect is None else _judged(draft, next(judgements), longest_seconds) for draft in drafts
     )
@@ -138,7 +138,7 @@ def compare_rows(
         for draft in _drafts(sides, pairs)
         if selection.includes((draft.row.old_arm, draft.row.new_arm), draft.row.case)
     ]
-    rows = judge_rows(drafts, gate, longest_seconds=MOST_FURTHER_SECONDS)
+    rows = judge_rows(drafts, change_policy(gate), longest_seconds=MOST_FURTHER_SECONDS)
     return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
 
 

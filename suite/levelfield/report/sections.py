@@ -132,18 +132,7 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         special="parity",
         found=parity.shown(run, analysis, operators=single is not None),
     )
-    judged = accuracy.tables(run, analysis)
-    if judged:
-        yield Section("accuracy", accuracy.TITLE, accuracy.TITLE, accuracy.lead(run), tables=judged)
-    if analysis.tradeoffs:
-        entries = (_tradeoff(found) for found in analysis.tradeoffs)
-        yield Section("precision", "Speed and accuracy", "Precision", entries=tuple(entries))
-    if analysis.by_size:
-        yield Section("sizes", sizes.TITLE, "Sizes", entries=tuple(map(_by_size, analysis.by_size)))
-    for over in ("threads", "processes"):
-        found = [each for each in analysis.scalings if each.over == over]
-        if found:
-            yield Section(over, f"Scaling with {over}", over.capitalize(), entries=tuple(map(_scaling, found)))
+    yield from asked_for(run, analysis)
     yield from _whole_launches(analysis, anchors[len(analysis.timed) :])
     for section, tables in (
         (Section("gpu", "GPU", "GPU"), map(hardware.gpu, analysis.devices)),
@@ -157,6 +146,22 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     if said:
         title = "Insights: what limits each arm"
         yield Section("insights", title, "Insights", special="insights", found=said)
+
+
+def asked_for(run: Run, analysis: Analysis) -> Iterator[Section]:
+    """Yield the sections of what no default run measures, but for costs."""
+    judged = accuracy.tables(run, analysis)
+    if judged:
+        yield Section("accuracy", accuracy.TITLE, accuracy.TITLE, accuracy.lead(run), tables=judged)
+    if analysis.tradeoffs:
+        entries = tuple(map(_tradeoff, analysis.tradeoffs))
+        yield Section("precision", "Speed and accuracy", "Precision", entries=entries)
+    if analysis.by_size:
+        yield Section("sizes", sizes.TITLE, "Sizes", entries=tuple(map(_by_size, analysis.by_size)))
+    for over in ("threads", "processes"):
+        found = [each for each in analysis.scalings if each.over == over]
+        if found:
+            yield Section(over, f"Scaling with {over}", over.capitalize(), entries=tuple(map(_scaling, found)))
 
 
 def _whole_launches(analysis: Analysis, anchors: Sequence[str]) -> Iterator[Section]:

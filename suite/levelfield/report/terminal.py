@@ -23,7 +23,6 @@ from levelfield.analysis.types import (
 from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
-    accuracy,
     answers,
     hardware,
     insights,
@@ -31,8 +30,8 @@ from levelfield.report import (
     names,
     operators,
     results,
+    sections,
     sentences,
-    sizes,
     states,
     units,
 )
@@ -147,24 +146,16 @@ def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableTy
 
 
 def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
-    """Yield the tables that no default run has: precisions, scaling, accuracy and costs."""
-    for found in analysis.tradeoffs:
-        where = f"{sentences.title(found.case)}, {units.plural(found.case.threads, 'thread')}"
-        yield from _titled(f"Speed and accuracy: {where}", results.tradeoff(found), narrow=narrow)
-    for each in analysis.by_size:
-        where = f"{sizes.title(each)}, {each.case.precision}, {units.plural(each.case.threads, 'thread')}"
-        yield from _titled(f"{sizes.TITLE}: {where}", sizes.table(each), narrow=narrow)
-    for curves in analysis.scalings:
-        case = curves.case
-        about = [names.model(case.model), names.scenario_title(case).lower(), case.precision, f"batch {case.batch}"]
-        about += [f"{units.plural(case.threads, 'thread')} each"] if curves.over == "processes" else []
-        title = f"Scaling with {curves.over}: {', '.join(about)}"
-        yield from _titled(title, results.scaling(curves), narrow=narrow)
-    judged = accuracy.tables(run, analysis)
-    for table in judged:
-        yield from _titled(f"{accuracy.TITLE}: {table.title}", table, narrow=narrow)
-    if judged:
-        yield text(accuracy.lead(run), "dim")
+    """Yield the tables that no default run has: accuracy, precisions, sizes, scaling and costs."""
+    for section in sections.asked_for(run, analysis):
+        for entry in section.entries:
+            if entry.table is not None:
+                title = f"{section.title}: {entry.heading}, {entry.about}"
+                yield from _titled(title, entry.table, narrow=narrow)
+        for table in section.tables:
+            yield from _titled(f"{section.title}: {table.title}", table, narrow=narrow)
+        if section.lead:
+            yield text(section.lead, "dim")
     yield from show_costs(run, analysis)
 
 

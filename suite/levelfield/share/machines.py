@@ -14,8 +14,7 @@ import msgspec
 from levelfield.names import plural
 from levelfield.report import overview
 from levelfield.report.overview import Cell
-from levelfield.share.matrix import Ranks
-from levelfield.share.runs import Entry
+from levelfield.share.runs import Entry, Ranks
 
 Ranking: TypeAlias = Literal["", "agrees", "differs", "not decided"]
 
