@@ -10,7 +10,7 @@ from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ConvergenceBlock
-from levelfield.report import answers, html, sentences, terminal, xy_charts
+from levelfield.report import answers, charts, html, sentences, terminal, xy_charts
 from tests.compare.runs import with_parity
 from tests.records_builder import make_run
 
@@ -129,10 +129,10 @@ def test_what_has_no_time_has_no_mark() -> None:
             )
             for row in block.rows
         )
-        return msgspec.structs.replace(block, rows=rows, best=None, also_first=(), unranked_reason="nobody was there")
+        return msgspec.structs.replace(block, rows=rows, best=None, unranked_reason="nobody was there")
 
     block = unreached(FIRST)
-    assert xy_charts.times(block) is None
+    assert charts.ranked(block) is None
     chart = xy_charts.accuracy(block)
     assert chart is not None
     assert chart.spots == ()

@@ -1,7 +1,6 @@
 """The `latency`, `throughput` and `training` scenarios: windows in interleaved rounds, summarised launch by launch."""
 
 import math
-from collections.abc import Mapping
 
 import msgspec
 import numpy as np
@@ -25,7 +24,8 @@ def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) 
     """
     found = by_state(block)
     rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}
-    ranking = _rank(found, rows, margin=margin, ended=ended)
+    ranking = ranks.assign(rows, found.compared.compared, margin=margin, ended=ended)
+    ranking = machine.with_contended(_of_the_ratios(ranking, found), found, ended)
     counting = found.compared.counting
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
@@ -49,12 +49,6 @@ def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) 
         if ended is EndedBy.PRECISION
         else None,
     )
-
-
-def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: EndedBy) -> ranks.Ranking[Row]:
-    """Rank the arms by windows of one state: ratios of two states cannot be put into one order."""
-    ranking = ranks.assign(rows, found.compared.compared, margin=margin, ended=ended)
-    return machine.with_contended(_of_the_ratios(ranking, found), found, ended)
 
 
 def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[Row]:

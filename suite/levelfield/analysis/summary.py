@@ -148,14 +148,13 @@ def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Setti
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
-            (metric, unit), (estimate, _) = measure_of(block.case), compared(row, block.case)
-            image = _image_group(arm, settings.launcher)
             name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
-            yield _result(name, arm, image, metric, unit, row.standing, estimate)
+            estimate, _ = compared(row, block.case)
+            yield _result(name, arm, settings.launcher, measure_of(block.case), row.standing, estimate)
     if result.canary is not None:
         canary = Arm(backend=result.canary.arm, image="canary")
-        image = _image_group(canary, settings.launcher)
-        yield _result(CANARY, canary, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+        median = Estimate(result.canary.median_ns)
+        yield _result(CANARY, canary, settings.launcher, ("median call", "ns"), "shown", median)
 
 
 def _image_group(arm: Arm, launcher: str) -> str:
@@ -171,26 +170,27 @@ def _goal(case: Case, settings: Settings) -> str:
 
 
 def _result(
-    name: str, arm: Arm, image: str, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None
+    name: str, arm: Arm, launcher: str, measure: tuple[Metric, Unit], standing: Standing, estimate: Estimate | None
 ) -> Result:
-    values = (estimate.value, estimate.low, estimate.high) if estimate is not None else (None, None, None)
     trusted = standing in ("ranked", "shown")  # numbers of a wrong answer are no numbers to follow
-    value, low, high = (_sound(value) if trusted else None for value in values)
+    known = estimate if estimate is not None and trusted and _sound(estimate.value) else None
+    low, high = (known.low, known.high) if known is not None else (None, None)
+    bounded = _sound(low) and _sound(high)
     return Result(
         id=name,
         arm=arm.id,
-        image=image,
-        metric=metric,
-        unit=unit,
+        image=_image_group(arm, launcher),
+        metric=measure[0],
+        unit=measure[1],
         standing=standing,
-        estimate=value,
-        low=low if value is not None and high is not None else None,
-        high=high if value is not None and low is not None else None,
+        estimate=known.value if known is not None else None,
+        low=low if bounded else None,
+        high=high if bounded else None,
     )
 
 
-def _sound(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) and value > 0 else None
+def _sound(value: float | None) -> bool:
+    return value is not None and 0 < value < math.inf
 
 
 _MEASURES: dict[Sample, tuple[Metric, Unit]] = {

@@ -513,9 +513,8 @@ class Use(msgspec.Struct, frozen=True):
     flops_per_s: Estimate
     compute_share: Estimate
     """Of the measured rate of matrix products. Above 1: it is faster than NumPy, or computes less than was counted."""
-    bytes_per_s: Estimate | None
-    """None: weights and activations fit into the last cache, so that nothing needs to come from memory."""
     memory_share: Estimate | None
+    """None: weights and activations fit into the last cache, so that nothing needs to come from memory."""
     cpu_cores: float | None
     """Cores kept busy."""
     libraries: tuple[str, ...]

@@ -71,23 +71,24 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     ended = max((ended_by(run.settings, block.case) for block in run.blocks), key=list(_ENDS).index)
     around = changes.compare_environments([before], [after], pairs)
-    found = Comparison(
-        answer=answer(rows, drifts, gate),
-        exit_code=0,
-        kind="ab",
-        old=Side(old.id, (before.facts,)),
-        new=Side(new.id, (after.facts,)),
-        notes=(comparison.note_on_changes(around), *_notes(run, old, new), *_notes_on_launchers(run, old, new, rows)),
-        rows=rows,
-        drifts=drifts,
-        changes=around,
-        gate=gate,
-        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended]),
-        order="turns",
-        replicate="launch",
-        same_hardware=True,
+    return conclusion.conclude(
+        Comparison(
+            answer=answer(rows, drifts, gate),
+            exit_code=0,
+            kind="ab",
+            old=Side(old.id, (before.facts,)),
+            new=Side(new.id, (after.facts,)),
+            notes=(comparison.note_on_changes(around), *_notes(run, old, new), *_notes_on_launchers(run, old, new, rows)),
+            rows=rows,
+            drifts=drifts,
+            changes=around,
+            gate=gate,
+            method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended]),
+            order="turns",
+            replicate="launch",
+            same_hardware=True,
+        )
     )
-    return msgspec.structs.replace(found, exit_code=conclusion.exit_code(found))
 
 
 def undecided(run: Run, gate: Gate) -> dict[str, str]:

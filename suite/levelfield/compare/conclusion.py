@@ -16,8 +16,9 @@ FINE, WORSE, UNDECIDED = 0, 1, 3
 
 
 def conclude(comparison: Comparison) -> Comparison:
-    """Return the comparison with its answer and its exit code, from its rows and drifts."""
-    return msgspec.structs.replace(comparison, answer=_answer(comparison), exit_code=exit_code(comparison))
+    """Return the comparison with its exit code, and an answer where it has none, from its rows and drifts."""
+    answer = comparison.answer or _answer(comparison)
+    return msgspec.structs.replace(comparison, answer=answer, exit_code=exit_code(comparison))
 
 
 def exit_code(comparison: Comparison) -> int:

@@ -137,8 +137,7 @@ def _use(
     per_s = call_ns.inverse.scaled(1e9)
     flops = per_s.scaled(2 * work.macs)
     compute = flops.scaled(1 / ceilings.flops.per_s)
-    traffic = per_s.scaled(moved) if moved is not None else None
-    memory = traffic.scaled(1 / ceilings.bytes.per_s) if traffic is not None else None
+    memory = per_s.scaled(moved).scaled(1 / ceilings.bytes.per_s) if moved is not None else None
     return Use(
         arm=row.arm,
         backend=row.backend,
@@ -146,7 +145,6 @@ def _use(
         call_ns=call_ns,
         flops_per_s=flops,
         compute_share=compute,
-        bytes_per_s=traffic,
         memory_share=memory,
         cpu_cores=row.cpu_cores,
         libraries=libraries,
@@ -208,44 +206,32 @@ LEAST = 0.5
 
 def explained(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Explained, ...]:
     """Return what is explained of every network that was called with one input, beside operators."""
-    timed = [(recorded, found) for recorded, found in zip(run.blocks, blocks, strict=True) if _is_timed(found)]
+    pairs = zip(run.blocks, blocks, strict=True)
+    timed = [(recorded, found) for recorded, found in pairs if isinstance(found, TimedBlock)]
     operators = [recorded for recorded, _ in timed if recorded.case.definition.operators]
     if not operators:
         return ()
     works = {work.model: work for work in run.work if work.batch == 1 and not work.question}
     found = (
-        _explained(run, recorded, block, [each for each in operators if _alike(each.case, recorded.case)], works)
+        _explained(run, recorded, block, [each for each in operators if _how(each.case) == _how(recorded.case)], works)
         for recorded, block in timed
-        if _is_called_with_one(recorded.case) and recorded.case.model in works
+        if recorded.case.scenario == "latency" and recorded.case.batch == 1 and recorded.case.model in works
     )
     return tuple(each for each in found if each is not None)
 
 
-def _is_timed(found: BlockAnalysis) -> bool:
-    return isinstance(found, TimedBlock)
-
-
-def _is_called_with_one(case: Case) -> bool:
-    return case.scenario == "latency" and case.batch == 1
-
-
-def _alike(one: Case, other: Case) -> bool:
-    return (one.precision, one.threads, one.device, one.batch) == (
-        other.precision,
-        other.threads,
-        other.device,
-        other.batch,
-    )
+def _how(case: Case) -> tuple[str, int, str, int]:
+    return case.precision, case.threads, case.device, case.batch
 
 
 def _explained(
-    run: Run, recorded: Block, found: BlockAnalysis, operators: Iterable[Block], works: Mapping[str, Work]
+    run: Run, recorded: Block, found: TimedBlock, operators: Iterable[Block], works: Mapping[str, Work]
 ) -> Explained | None:
     often = works[recorded.case.model].operators
     levels = {each.case.model: launch_levels(each) for each in operators if each.case.model in often}
     held = sum(often[name] * works[name].macs for name in levels if name in works)
     share = held / works[recorded.case.model].macs if held else 0.0
-    if share < LEAST or not isinstance(found, TimedBlock):
+    if share < LEAST:
         return None
     whole, ended = launch_levels(recorded), ended_by(run.settings, recorded.case)
     arms = []
