@@ -9,17 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from levelfield import terminals
-from levelfield.analysis import Analysis
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    ColdRow,
-    ConvergenceBlock,
-    LoadGenBlock,
-    MemoryRow,
-    RankedBlock,
-    RankedRow,
-    TimedBlock,
-)
+from levelfield.analysis import Analysis, types
 from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
@@ -130,12 +120,12 @@ def _titled(title: str, table: Table, *, narrow: bool) -> Iterator[RenderableTyp
 def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
     """Yield the tables of cold starts and of peak memory."""
 
-    def total(row: ColdRow) -> str:
+    def total(row: types.ColdRow) -> str:
         if narrow and row.total_ns is not None:
             return units.time(row.total_ns.value)
         return units.time_with_interval(row.total_ns)
 
-    def peak(row: MemoryRow) -> str:
+    def peak(row: types.MemoryRow) -> str:
         return units.size(row.peak_bytes)
 
     if analysis.cold:
@@ -190,7 +180,7 @@ def _parity_style(analysis: Analysis) -> str:
     return "green" if analysis.status.answers_compared == analysis.status.answers_equal else "bold red"
 
 
-def _reasons(block: RankedBlock) -> Iterator[Text]:
+def _reasons(block: types.RankedBlock) -> Iterator[Text]:
     """Return why arms are not ranked; a reason that several share is given once."""
     reasons: dict[str, list[str]] = {}
     for row in block.rows:
@@ -210,7 +200,7 @@ def _warning(warning: Warning_) -> Text:
     return whole
 
 
-Ranked: TypeAlias = TimedBlock | ConvergenceBlock | LoadGenBlock
+Ranked: TypeAlias = types.TimedBlock | types.ConvergenceBlock | types.LoadGenBlock
 
 MOST_TABLES = 2
 """Cases whose arms are listed; of more, each has one line."""
@@ -283,21 +273,21 @@ def _title(block: Ranked, analysis: Analysis) -> str:
     """Name a case as its table does."""
     among: Sequence[Ranked] = analysis.timed
     title = sentences.title(block.case)
-    if isinstance(block, ConvergenceBlock):
+    if isinstance(block, types.ConvergenceBlock):
         among, title = analysis.convergence, f"{names.network(block.case)}, training to {sentences.goal(block)}"
-    elif isinstance(block, LoadGenBlock):
+    elif isinstance(block, types.LoadGenBlock):
         among, title = analysis.loadgen, f"{names.network(block.case)}, LoadGen {block.scenario}"
     return ", ".join([title, *sentences.precisions_apart(block, among)])
 
 
-def _more(row: RankedRow) -> str:
+def _more(row: types.RankedRow) -> str:
     """Write how much more time than the best an arm takes, without the interval."""
     return units.NO_VALUE if row.ratio is None else units.behind(row.ratio)[0]
 
 
-def _reasons_of_summary(blocks: Sequence[BlockAnalysis], said: Collection[str]) -> Iterator[Text]:
+def _reasons_of_summary(blocks: Sequence[types.BlockAnalysis], said: Collection[str]) -> Iterator[Text]:
     """Say which arms failed or answered otherwise; once for all, and nothing that was said."""
-    unranked = {block.unranked_reason for block in blocks if isinstance(block, RankedBlock)}
+    unranked = {block.unranked_reason for block in blocks if isinstance(block, types.RankedBlock)}
     reasons: dict[str, dict[str, None]] = {}
     for block in blocks:
         for row in block.rows:

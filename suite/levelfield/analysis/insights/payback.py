@@ -9,19 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from levelfield.analysis import estimates
+from levelfield.analysis import estimates, types
 from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.launch_levels import launch_levels
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    ColdBlock,
-    Estimate,
-    Payback,
-    PaybackVerdict,
-    Row,
-    TimedBlock,
-    WrapperCost,
-)
 from levelfield.record.schema import Arm, Block, Case, Run
 
 MODE = "mode"
@@ -35,18 +25,18 @@ class _Side(msgspec.Struct, frozen=True):
     """One arm with both of its costs."""
 
     arm: Arm
-    row: Row
+    row: types.Row
     call_ns: float
-    cold_ns: Estimate
+    cold_ns: types.Estimate
 
 
-def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Payback, ...]:
+def derive(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[types.Payback, ...]:
     """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch."""
     pairs = list(zip(run.blocks, blocks, strict=True))
-    cold = {_key(block.case): block for _, block in pairs if isinstance(block, ColdBlock)}
-    found: list[Payback] = []
+    cold = {_key(block.case): block for _, block in pairs if isinstance(block, types.ColdBlock)}
+    found: list[types.Payback] = []
     for recorded, block in pairs:
-        if isinstance(block, TimedBlock) and block.case.scenario == "latency" and _key(block.case) in cold:
+        if isinstance(block, types.TimedBlock) and block.case.scenario == "latency" and _key(block.case) in cold:
             found += _of(run, recorded, block, cold[_key(block.case)])
     return tuple(found)
 
@@ -61,7 +51,7 @@ def compiles(settings: Mapping[str, str]) -> bool:
     return any(word in mode for word in WORDS)
 
 
-def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterator[Payback]:
+def _of(run: Run, recorded: Block, block: types.TimedBlock, cold: types.ColdBlock) -> Iterator[types.Payback]:
     sides = _sides(recorded, block, cold)
     plain = [side for side in sides if not compiles(side.row.settings)]
     if not plain:
@@ -80,7 +70,7 @@ def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterat
                 yield _payback(block.case, side, other, ratio)
 
 
-def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
+def _sides(recorded: Block, block: types.TimedBlock, cold: types.ColdBlock) -> list[_Side]:
     arms = {arm.id: arm for arm in recorded.arms}
     starts = {row.arm: row for row in cold.rows}
     found: list[_Side] = []
@@ -93,9 +83,9 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
     return found
 
 
-def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate) -> Payback:
+def _payback(case: Case, side: _Side, other: _Side, ratio: types.Estimate) -> types.Payback:
     verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, ratio)
-    return Payback(
+    return types.Payback(
         model=case.model,
         precision=case.precision,
         batch=case.batch,
@@ -111,11 +101,11 @@ def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate) -> Payback:
 
 
 def weigh(
-    cold_ns: Estimate, other_cold_ns: Estimate, other_call_ns: float, ratio: Estimate
-) -> tuple[PaybackVerdict, Estimate | None]:
+    cold_ns: types.Estimate, other_cold_ns: types.Estimate, other_call_ns: float, ratio: types.Estimate
+) -> tuple[types.PaybackVerdict, types.Estimate | None]:
     """Compare a slower start with faster calls."""
     low, high = _bounds(ratio)
-    extra = Estimate(
+    extra = types.Estimate(
         cold_ns.value - other_cold_ns.value,
         _difference(cold_ns.low, other_cold_ns.high),
         _difference(cold_ns.high, other_cold_ns.low),
@@ -129,14 +119,14 @@ def weigh(
         return "maybe", None
     calls = extra.value / (other_call_ns * (1 - ratio.value)) if ratio.value < 1 else math.inf
     if ratio.low is None or ratio.high is None:
-        return "after", Estimate(calls)
+        return "after", types.Estimate(calls)
     least = max(0.0, extra.value if extra.low is None else extra.low) / (other_call_ns * (1 - low))
     if high >= 1:
-        return "maybe", Estimate(calls, least, None) if math.isfinite(calls) else None
-    return "after", Estimate(calls, least, most / (other_call_ns * (1 - high)))
+        return "maybe", types.Estimate(calls, least, None) if math.isfinite(calls) else None
+    return "after", types.Estimate(calls, least, most / (other_call_ns * (1 - high)))
 
 
-def _bounds(span: Estimate) -> tuple[float, float]:
+def _bounds(span: types.Estimate) -> tuple[float, float]:
     return (span.value if span.low is None else span.low), (span.value if span.high is None else span.high)
 
 
@@ -148,14 +138,14 @@ ENGINE = "engine"
 """Setting that names the framework which computes, and its version."""
 
 
-def wrappers(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]:
+def wrappers(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[types.WrapperCost, ...]:
     """Return the cost of every wrapper, in every timed case that has its engine too."""
     pairs = zip(run.blocks, blocks, strict=True)
-    timed = ((recorded, block) for recorded, block in pairs if isinstance(block, TimedBlock))
+    timed = ((recorded, block) for recorded, block in pairs if isinstance(block, types.TimedBlock))
     return tuple(cost for recorded, block in timed for cost in _wrapper(run, recorded, block))
 
 
-def _wrapper(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCost]:
+def _wrapper(run: Run, recorded: Block, block: types.TimedBlock) -> Iterator[types.WrapperCost]:
     engines = {row.arm: row.settings.get(ENGINE, "").partition(" ")[0] for row in block.rows if row.is_equal}
     if not any(engines.values()):
         return
@@ -165,4 +155,4 @@ def _wrapper(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCo
         for other in (each for each in arms if each.image == engines[arm.id]):
             ratio = estimates.ratio(levels[arm.id], levels[other.id], ended=ended_by(run.settings, recorded.case))
             if ratio is not None:
-                yield WrapperCost(block.case, arm.id, other.id, ratio)
+                yield types.WrapperCost(block.case, arm.id, other.id, ratio)
