@@ -6,9 +6,8 @@ import pytest
 from levelfield.analysis import analyse
 from levelfield.record.schema import Run
 from levelfield.share import machines
-from levelfield.share.runs import Matrix, matrix_of
 from levelfield.share.machines import Ranking
-from levelfield.share.runs import Entry
+from levelfield.share.runs import Entry, Matrix, matrix_of
 from tests.records_builder import make_run
 from tests.share.shelves import made
 

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from levelfield.analysis.types import ArmRow, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Estimate, Row, TimedBlock, compared
+from levelfield.analysis.types import (
+    ArmRow,
+    BlockAnalysis,
+    ConvergenceBlock,
+    ConvergenceRow,
+    Estimate,
+    Row,
+    TimedBlock,
+    compared,
+)
 from levelfield.record.schema import Absent, Case, Price, Run
 
 ITEMS = 1_000_000

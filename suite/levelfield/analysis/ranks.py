@@ -116,7 +116,9 @@ def _badness(parity: Parity) -> tuple[bool, float]:
     return not parity.equal, float("inf") if isinstance(error, Absent) else error
 
 
-def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> types.ArmRow:
+def arm_row(
+    block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None
+) -> types.ArmRow:
     """Return an arm's standing with the reason for it, its parity and its last failure."""
     arm, failures = summary.arm, summary.failures
     own = [worker.parity for worker in summary.workers if worker.parity is not None]

@@ -61,7 +61,9 @@ def _result(block: types.BlockAnalysis, row: types.AnyRow) -> str:
     return f"{row.arm}/{block.case.id}"
 
 
-def derive(run: Run, blocks: Iterable[types.BlockAnalysis], status: types.Status, around: Surroundings) -> tuple[Warning_, ...]:
+def derive(
+    run: Run, blocks: Iterable[types.BlockAnalysis], status: types.Status, around: Surroundings
+) -> tuple[Warning_, ...]:
     """Return the record's own warnings, then those that follow from the numbers, each once."""
     blocks = tuple(blocks)
     found = chain(

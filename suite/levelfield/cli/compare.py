@@ -101,9 +101,7 @@ def compare(
     if gate_file is not None and baseline is not None:
         raise click.UsageError("A gate names its own baseline: leave --baseline out.")
     option = "--gate FILE" if gate_file is not None else "--baseline NAME" if baseline is not None else ""
-    before, after = (
-        [sides.find(name, reports) for name in side] for side in _sides(runs, old, new, option=option)
-    )
+    before, after = ([sides.find(name, reports) for name in side] for side in _sides(runs, old, new, option=option))
     gate = Gate(margin=margin, max_slowdown=max_slowdown)
     if baseline is not None:
         before = baselines.records(baselines.read(baseline, reports), reports)

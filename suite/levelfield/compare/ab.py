@@ -8,7 +8,7 @@ they give the cost of the arm with more layers between it and the machine over t
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -78,7 +78,11 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
             kind="ab",
             old=Side(old.id, (before.facts,)),
             new=Side(new.id, (after.facts,)),
-            notes=(comparison.note_on_changes(around), *_notes(run, old, new), *_notes_on_launchers(run, old, new, rows)),
+            notes=(
+                comparison.note_on_changes(around),
+                *_notes(run, old, new),
+                *_notes_on_launchers(run, old, new, rows),
+            ),
             rows=rows,
             drifts=drifts,
             changes=around,
@@ -195,7 +199,9 @@ def _largest(found: Sequence[Row]) -> str:
     case = phrases.case(row)
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
         return case
-    value, low, high = (units.percent(each - 1, signed=True) for each in (row.ratio.value, row.ratio.low, row.ratio.high))
+    value, low, high = (
+        units.percent(each - 1, signed=True) for each in (row.ratio.value, row.ratio.low, row.ratio.high)
+    )
     return f"{'most: ' if len(found) > 1 else ''}{case}: {value}, {low} to {high}"
 
 

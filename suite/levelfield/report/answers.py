@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from levelfield.analysis import Analysis
-from levelfield.analysis.types import BlockStates, ConvergenceBlock, Estimate, LoadGenBlock, RankedRow, TimedBlock
+from levelfield.analysis.types import BlockStates, ConvergenceBlock, Estimate, LoadGenBlock, TimedBlock
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Case, Run
 from levelfield.report import names, sentences, states, units

@@ -228,7 +228,9 @@ def pays_back(found: types.Payback) -> Cell:
         case "at once":
             return Cell("from the first call", tone="said")
         case "after" if found.calls is not None:
-            calls = units.rate_with_interval(types.Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high))
+            calls = units.rate_with_interval(
+                types.Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high)
+            )
             spent = units.time(found.calls.value * found.call_ns)
             return Cell(f"after {calls} calls", under=f"{spent} of calling", tone="said")
         case "never":

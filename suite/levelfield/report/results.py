@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from levelfield.analysis.scaling import Curve, Level, Over, Point, Scaling, Tradeoff
 from levelfield.analysis import types
+from levelfield.analysis.scaling import Curve, Level, Over, Point, Scaling, Tradeoff
 from levelfield.record.schema import Absent, Case
 from levelfield.report import loadgen, names, parity, sentences, states, tables, units
 from levelfield.report.sentences import IN_THESE_MINUTES

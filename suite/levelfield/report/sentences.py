@@ -203,7 +203,9 @@ def cost(row: types.RankedRow, case: Case) -> str:
 
 def full_cost(row: types.RankedRow, block: types.RankedBlock) -> str:
     """Write what an arm is compared by, a rate with its unit."""
-    return f"{cost(row, block.case)}{units.NBSP}{block.case.rate_unit}" if block.case.per_item else cost(row, block.case)
+    return (
+        f"{cost(row, block.case)}{units.NBSP}{block.case.rate_unit}" if block.case.per_item else cost(row, block.case)
+    )
 
 
 def plain_cost(row: types.RankedRow, block: types.RankedBlock) -> str:

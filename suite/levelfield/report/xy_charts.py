@@ -13,7 +13,7 @@ from levelfield.analysis.scaling import Level, Tradeoff
 from levelfield.analysis.types import ArmRow, CaseUse, ConvergenceBlock, ConvergenceRow, Row
 from levelfield.record.schema import Absent
 from levelfield.report import charts, names, units
-from levelfield.report.charts import Axis, Chart, Tick
+from levelfield.report.charts import Axis, Tick
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
 """Of the precisions of a chart, in the order of the run: the colour of a mark is that of its backend."""

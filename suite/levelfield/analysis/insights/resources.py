@@ -66,7 +66,9 @@ def _ceiling(amount: int, samples_ns: Sequence[int]) -> types.Ceiling | None:
     )
 
 
-def derive(run: Run, blocks: Iterable[types.BlockAnalysis], ceilings: Sequence[types.Ceilings]) -> tuple[types.CaseUse, ...]:
+def derive(
+    run: Run, blocks: Iterable[types.BlockAnalysis], ceilings: Sequence[types.Ceilings]
+) -> tuple[types.CaseUse, ...]:
     """Return how each timed case used the CPU, where its model was counted and the machine measured."""
     works = {
         (work.question or work.model, work.batch): work
@@ -117,7 +119,12 @@ def _call_ns(row: types.Row, block: types.TimedBlock) -> types.Estimate | None:
 
 
 def _use(
-    row: types.Row, call_ns: types.Estimate, work: Work, moved: int | None, ceilings: types.Ceilings, libraries: tuple[str, ...]
+    row: types.Row,
+    call_ns: types.Estimate,
+    work: Work,
+    moved: int | None,
+    ceilings: types.Ceilings,
+    libraries: tuple[str, ...],
 ) -> types.Use:
     per_s = call_ns.inverse.scaled(1e9)
     flops = per_s.scaled(2 * work.macs)
