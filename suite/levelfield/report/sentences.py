@@ -296,11 +296,7 @@ def timed_region(run: Run) -> str:
 
 def _other_launchers(run: Run) -> str:
     """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
-    launchers = {
-        "docker": "in containers",
-        "venv": "in virtual environments",
-        "host": "in the current interpreter",
-    }
+    launchers = {"docker": "in containers", "venv": "in virtual environments", "host": "in the current interpreter"}
     arms = {arm.id: arm.launcher for block in run.blocks for arm in block.arms if arm.launcher}
     found = {name: launcher for name, launcher in arms.items() if launcher != run.settings.launcher}
     return "".join(f"; {name} {launchers[launcher]}" for name, launcher in found.items())
