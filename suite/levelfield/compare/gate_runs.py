@@ -72,16 +72,14 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> gat
             fix="Set the baseline to runs that measured the same cases without failures.",
         )
     level = demands.false_alarms / len(judged)
-    return gates.NoiseGate(
+    return made_of(
+        gates.NoiseGate,
+        demands,
+        runs[0],
         format=gates.FORMAT,
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         version=__version__,
         baseline=baseline.name,
-        false_alarms=demands.false_alarms,
-        power=demands.power,
-        runs_each=demands.runs_each,
-        launcher=runs[0].launcher,
-        hardware=runs[0].hardware,
         settings=settings_of(runs[0]),
         evidence=tuple(
             gates.Evidence(file=pointer.file, sha256=pointer.sha256, id=run.facts.id, started=run.moment)

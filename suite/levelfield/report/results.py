@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from levelfield.analysis import types
-from levelfield.analysis.scaling import Curve, Level, Over, Point, Scaling, Tradeoff
+from levelfield.analysis.scaling import Curve, Level, Over, Scaling, Tradeoff
 from levelfield.record.schema import Absent, Case
 from levelfield.report import loadgen, names, parity, sentences, states, tables, units
 from levelfield.report.sentences import IN_THESE_MINUTES
@@ -47,8 +47,8 @@ def _unranked(it: Ranked) -> Cell:
     return arm_cell(it.row, it.row.reason if it.row.reason != it.block.unranked_reason else "")
 
 
-def _standing(it: Result[Any, Any]) -> Cell:
-    return arm_cell(it.row, it.row.reason if it.row.standing != "shown" else "")
+def _arm(row: types.ArmRow) -> Cell:
+    return arm_cell(row, row.reason if row.standing not in ("shown", "ranked") else "")
 
 
 def _behind(it: Ranked) -> Cell:
@@ -123,7 +123,7 @@ CPU: Column[Timed] = Column(
 )
 TIMED: tuple[Column[Timed], ...] = (
     RANK,
-    Column("Arm", _standing, numeric=False),
+    Column("Arm", lambda it: _arm(it.row), numeric=False),
     BEHIND,
     HALF_WIDTH,
     Column(
@@ -226,7 +226,7 @@ DRIVEN: tuple[Column[Driven], ...] = (
 )
 """Of cases that MLPerf LoadGen drove."""
 COLD: tuple[Column[Cold], ...] = (
-    Column("Arm", _standing, numeric=False),
+    Column("Arm", lambda it: _arm(it.row), numeric=False),
     Column("Start", lambda it: it.row.start_ns, "time", wide=True),
     Column("Import", lambda it: it.row.import_ns, "time", wide=True),
     Column("Load and compile", lambda it: it.row.load_ns, "time", wide=True),
@@ -236,7 +236,7 @@ COLD: tuple[Column[Cold], ...] = (
 )
 """From nothing to the first answer."""
 PEAK: tuple[Column[Peak], ...] = (
-    Column("Arm", _standing, numeric=False),
+    Column("Arm", lambda it: _arm(it.row), numeric=False),
     Column("Peak", lambda it: it.row.peak_bytes, "bytes"),
     Column("Least", lambda it: it.row.least_bytes, "bytes"),
     Column("Most", lambda it: it.row.most_bytes, "bytes"),
@@ -447,16 +447,6 @@ def question(case: Case) -> str:
     return f"{names.model(case.model)}, {names.scenario_title(case).lower()}, batch {case.batch}"
 
 
-def _cost(row: types.Row, case: Case) -> str:
-    if case.per_item:
-        return units.rate_with_interval(row.items_per_second)
-    return units.time_with_interval(row.call_ns)
-
-
-def _arm(row: types.Row) -> Cell:
-    return arm_cell(row, row.reason if row.standing not in ("shown", "ranked") else "")
-
-
 def tradeoff(found: Tradeoff) -> Table:
     """Return every arm in every precision, against itself in fp32 and against the reference."""
     case = found.case
@@ -465,7 +455,7 @@ def tradeoff(found: Tradeoff) -> Table:
         Column("Precision", lambda level: level.precision, numeric=False),
         Column(
             "Items/s" if case.per_item else "Geometric mean",
-            lambda level: _cost(level.row, case),
+            lambda level: sentences.cost(level.row, case),
             interval=f"95 % {IN_THESE_MINUTES}",
         ),
         Column("Against fp32", lambda level: units.times(level.speed_up), interval="95 %"),
@@ -526,20 +516,15 @@ def scaling(found: Scaling) -> Table:
     case = found.case
 
     def point(count: int) -> list[Column[Curve]]:
-        def of(curve: Curve) -> Point | None:
-            return curve.at(count)
+        def speed_up(curve: Curve) -> str:
+            return units.times(known.speed_up) if (known := curve.at(count)) else units.NO_VALUE
 
-        def speed_up(curve: Curve) -> types.Estimate | None:
-            known = of(curve)
-            return known.speed_up if known else None
-
-        def efficiency(curve: Curve) -> types.Estimate | None:
-            known = of(curve)
-            return known.efficiency if known else None
+        def efficiency(curve: Curve) -> str:
+            return units.share_with_interval(known.efficiency) if (known := curve.at(count)) else units.NO_VALUE
 
         cost: Column[Curve] = Column(
             units.plural(count, found.one, found.over),
-            lambda curve: _cost(known.row, case) if (known := of(curve)) else units.NO_VALUE,
+            lambda curve: sentences.cost(known.row, case) if (known := curve.at(count)) else units.NO_VALUE,
             interval=f"95 % {IN_THESE_MINUTES}",
             only="page",
             wide=True,
@@ -548,11 +533,9 @@ def scaling(found: Scaling) -> Table:
             return [cost]
         return [
             cost,
-            Column(
-                lambda _: f"{count} against {found.counts[0]}", lambda curve: units.times(speed_up(curve)), only="text"
-            ),
-            Column("Speed-up", lambda curve: units.times(speed_up(curve)), interval="95 %", only="page"),
-            Column("Efficiency", lambda curve: units.share_with_interval(efficiency(curve)), interval="95 %"),
+            Column(lambda _: f"{count} against {found.counts[0]}", speed_up, only="text"),
+            Column("Speed-up", speed_up, interval="95 %", only="page"),
+            Column("Efficiency", efficiency, interval="95 %"),
         ]
 
     arm: Column[Curve] = Column("Arm", lambda curve: _arm(curve.points[-1].row), numeric=False)

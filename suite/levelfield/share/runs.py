@@ -14,7 +14,7 @@ from levelfield.analysis.environment import machine_key, machine_title
 from levelfield.analysis.summary import Reduced, Summary
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from levelfield.errors import LevelfieldError
-from levelfield.names import plural
+from levelfield.names import made_of, plural
 from levelfield.record import files
 from levelfield.record.schema import Block
 from levelfield.report import answers, names, overview, sentences
@@ -177,17 +177,15 @@ def _entry(given: Given, signer: str) -> Entry:
     run, found = given.run, given.analysis
     models = [OPERATORS if _is_operator(each) else names.network(each.case) for each in run.blocks]
     versions = {each for image in run.images for each in image.distributions.items()}
-    return Entry(
-        id=run.id,
-        started=run.started,
+    return made_of(
+        Entry,
+        run,
+        run.settings,
         title=_title(found),
         parity=sentences.parity(found),
         machine=machine_key(run.machine),
         machine_title=machine_title(run.machine),
-        launcher=run.settings.launcher,
-        labels=run.labels,
         models=tuple(dict.fromkeys(models)),
-        backends=run.settings.backends,
         stack=tuple(sorted(f"{name} {version}" for name, version in versions if names.is_framework(name))),
         sha256=given.record_sha256,
         signer=signer,

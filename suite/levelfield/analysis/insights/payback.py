@@ -12,6 +12,7 @@ import msgspec
 from levelfield.analysis import estimates, types
 from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.launch_levels import launch_levels
+from levelfield.names import made_of
 from levelfield.record.schema import Arm, Block, Case, Run
 
 MODE = "mode"
@@ -85,15 +86,13 @@ def _sides(recorded: Block, block: types.TimedBlock, cold: types.ColdBlock) -> l
 
 def _payback(case: Case, side: _Side, other: _Side, ratio: types.Estimate) -> types.Payback:
     verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, ratio)
-    return types.Payback(
-        model=case.model,
-        precision=case.precision,
-        batch=case.batch,
+    return made_of(
+        types.Payback,
+        case,
+        side,
         arm=side.arm.id,
         against=other.arm.id,
-        cold_ns=side.cold_ns,
         against_cold_ns=other.cold_ns,
-        call_ns=side.call_ns,
         ratio=ratio,
         verdict=verdict,
         calls=calls,
