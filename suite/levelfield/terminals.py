@@ -10,14 +10,11 @@ import io
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
-from rich import box
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook, RenderResult
 from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
 
 from levelfield.errors import LevelfieldError, one_line, printable
 
@@ -111,23 +108,10 @@ def say(console: Console, text: str, style: str | None = None) -> None:
     console.print(text, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def grid(
-    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], *, title: str = "", whole: Collection[str] = ()
-) -> Table:
-    """Return a table of texts as they are; a heading that ends with a colon is of figures. `whole`: never wrapped."""
-    table = Table(title=Text(printable(title), "bold") if title else None, title_justify="left", box=box.SIMPLE_HEAD)
-    table.pad_edge = False
-    for heading in headings:
-        figures = heading.endswith(":")
-        table.add_column(
-            Text(printable(heading.removesuffix(":"))),
-            justify="right" if figures else "left",
-            overflow="fold",
-            no_wrap=figures or heading in whole,
-        )
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in row))
-    return table
+def show(console: Console, parts: Iterable[RenderableType]) -> None:
+    """Print parts one below the other, without markup or highlighting."""
+    for part in parts:
+        console.print(part, highlight=False, markup=False)
 
 
 LONGEST = 1000

@@ -12,7 +12,7 @@ from tests.records_builder import make_run
 def test_every_arm_has_a_row_those_without_numbers_too() -> None:
     crash = Failure(stage="load", kind="crashed", message="It ended.")
     analysis = analyse(make_run(models=("resnet50",), failures={("jax", "resnet50"): crash}))
-    timed = charts.timed(analysis.timed[0])
+    timed = charts.ranked(analysis.timed[0])
     cold = charts.cold(analysis.cold[0])
     memory = charts.memory(analysis.memory[0])
     assert timed is not None
@@ -28,7 +28,7 @@ def test_every_arm_has_a_row_those_without_numbers_too() -> None:
 
 
 def test_a_mark_lies_within_its_interval_and_the_summary_tells_all() -> None:
-    chart = charts.timed(analyse(make_run(models=("mlp",))).timed[0])
+    chart = charts.ranked(analyse(make_run(models=("mlp",))).timed[0])
     assert chart is not None
     for mark in chart.marks:
         assert mark.at is not None

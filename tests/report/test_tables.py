@@ -71,6 +71,7 @@ def test_a_narrow_table_has_neither_wide_columns_nor_those_of_pages() -> None:
         Column("Wide", str, wide=True),
         Column("Page", str, only="page"),
         Column("Text", str, only="text"),
+        Column("Markdown", str, only="markdown"),
         Column("Narrow", str, only="narrow"),
         Column("File", str, only="files"),
     )
@@ -82,3 +83,4 @@ def test_a_narrow_table_has_neither_wide_columns_nor_those_of_pages() -> None:
     assert headings(table.shown("page")) == ["All", "Wide", "Page"]
     assert headings(table.shown("text")) == ["All", "Wide", "Text"]
     assert headings(table.shown("text", narrow=True)) == ["All", "Text", "Narrow"]
+    assert headings(table.shown("markdown")) == ["All", "Wide", "Text", "Markdown"]

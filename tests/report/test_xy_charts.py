@@ -10,7 +10,7 @@ from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ConvergenceBlock
-from levelfield.report import answers, html, sentences, terminal, xy_charts
+from levelfield.report import answers, charts, html, sentences, terminal, xy_charts
 from tests.compare.runs import with_parity
 from tests.records_builder import make_run
 
@@ -56,8 +56,8 @@ def test_page_and_terminal_show_both() -> None:
     written = io.StringIO()
     terminal.show(RUN, ANALYSIS, Console(width=160, file=written))
     text = " ".join(written.getvalue().split())
-    assert "Speed and accuracy: ResNet-50, latency, batch 1, 2 threads" in text
-    assert "Scaling with threads: ResNet-50, latency, bf16, batch 1" in text
+    assert "Speed and accuracy: ResNet-50, latency, batch 1: every precision, 2 threads, cpu" in text
+    assert "Scaling with threads: ResNet-50, latency, batch 1: by threads, bf16, cpu" in text
     assert "ResNet-50, batch 1, bf16, 1 thread" in text
 
 
@@ -81,7 +81,7 @@ def test_processes_have_a_section_of_their_own() -> None:
     written = io.StringIO()
     terminal.show(run, analysis, Console(width=160, file=written))
     text = " ".join(written.getvalue().split())
-    assert "Scaling with processes: MLP, training, fp32, batch 1000, 1 thread each" in text
+    assert "Scaling with processes: MLP, training, batch 1000: by processes, fp32, 1 thread each, cpu" in text
     assert "MLP, training, batch 1000, 2 processes" in text
 
 
@@ -129,10 +129,10 @@ def test_what_has_no_time_has_no_mark() -> None:
             )
             for row in block.rows
         )
-        return msgspec.structs.replace(block, rows=rows, best=None, also_first=(), unranked_reason="nobody was there")
+        return msgspec.structs.replace(block, rows=rows, best=None, unranked_reason="nobody was there")
 
     block = unreached(FIRST)
-    assert xy_charts.times(block) is None
+    assert charts.ranked(block) is None
     chart = xy_charts.accuracy(block)
     assert chart is not None
     assert chart.spots == ()

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from levelfield import analysis
+from levelfield.analysis.types import compared
 from levelfield.record.schema import Failure, Run
 from levelfield.report import sentences
 from levelfield.share import card
@@ -59,7 +60,7 @@ def bars(made: Run) -> list[float]:
 def test_bars_are_as_long_as_what_they_stand_for() -> None:
     made = make_run(models=("resnet50",), scenarios=("latency",), backends=("jax", "openvino", "torch"))
     (block,) = analysis.analyse(made).timed
-    costs = [cost for row in block.rows if (cost := row.compared(block.case)) is not None]
+    costs = [cost for row in block.rows if (cost := compared(row, block.case)[0]) is not None]
     assert len(costs) == 3
     longest = max(cost.high or 0.0 for cost in costs)
     assert bars(made) == [round(card.BAR * cost.value / longest, 1) for cost in costs]

@@ -5,15 +5,15 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.record.schema import Run
-from levelfield.share import machines, matrix
+from levelfield.share import machines
 from levelfield.share.machines import Ranking
-from levelfield.share.runs import Entry
+from levelfield.share.runs import Entry, Matrix, matrix_of
 from tests.records_builder import make_run
 from tests.share.shelves import made
 
 
 def measured(run: Run, machine: str) -> Entry:
-    found = matrix.of(analyse(run))
+    found = matrix_of(analyse(run))
     return Entry(run.id, run.started, "", "", machine, "", "docker", (), (), (), (), "", "", found)
 
 
@@ -26,7 +26,7 @@ def test_each_machine_is_shown_by_the_newest_run_of_each_case() -> None:
         )
     )  # fmt: skip
     labelled = msgspec.structs.replace(newest, labels=("smoke",))
-    nothing = msgspec.structs.replace(newest, matrix=matrix.Matrix())
+    nothing = msgspec.structs.replace(newest, matrix=Matrix())
     shown = machines.newest([labelled, nothing, newest, strange, older, oldest])
     assert list(shown) == [newest, strange, older, oldest]
 
@@ -53,7 +53,6 @@ def test_a_ranking_is_compared_with_that_of_the_first_machine(
     assert [place.run.machine for place in found.places] == ["a", "b"]
     assert (found.places[0].ranking, found.places[1].ranking) == ("", ranking)
     assert found.places[1].says == says
-    assert found.agrees == (ranking == "agrees")
     assert all(cell is not None for place in found.places for cell in place.cells)
 
 
@@ -62,4 +61,4 @@ def test_arms_that_share_a_rank_contradict_nothing() -> None:
     ranks = {case: dict.fromkeys(of, 1) for case, of in tied.matrix.ranks.items()}
     tied = msgspec.structs.replace(tied, matrix=msgspec.structs.replace(tied.matrix, ranks=ranks))
     (found,) = machines.shared([first, tied])
-    assert (found.places[1].ranking, found.agrees) == ("not decided", False)
+    assert found.places[1].ranking == "not decided"

@@ -19,7 +19,7 @@ from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
 from levelfield.compare import changes, comparison, conclusion, drift, sides
 from levelfield.compare.effects import MIN_RUNS, from_pairs
-from levelfield.compare.policy import of_metric
+from levelfield.compare.policy import change_policy, of_metric
 from levelfield.compare.rows import Draft, in_order, judge_rows
 from levelfield.compare.sides import CaseResults, Pair
 from levelfield.compare.types import Comparison, Gate, Outcome, Row, Side, Verdict
@@ -99,7 +99,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
     smoke = any(SMOKE in run.facts.labels for run in (*before, *after))
     drafts += [_of_all(case, smoke=smoke) for case in measured]
     unlike = [] if smoke else list(_unlike_others(measured, gate.margin, level))
-    rows = in_order((*judge_rows(drafts, gate), *unlike))
+    rows = in_order((*judge_rows(drafts, change_policy(gate)), *unlike))
     changed = changes.compare_environments(before, after, pairs)
     return conclusion.conclude(
         Comparison(

@@ -16,25 +16,12 @@ from levelfield.analysis import (
     scaling,
     sizes,
     time_spent,
+    types,
     whole_launch,
 )
 from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.status import derive, summarise
 from levelfield.analysis.time_spent import TimeSpent
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    BlockStates,
-    Canary,
-    ColdBlock,
-    ConvergenceBlock,
-    Insights,
-    LoadGenBlock,
-    MemoryBlock,
-    NoiseSummary,
-    PooledControls,
-    Status,
-    TimedBlock,
-)
 from levelfield.record.schema import Absent, Block, Parity, Run, Settings, Warning_
 
 
@@ -43,18 +30,18 @@ class Analysis:
     """Everything that is shown of a run. What most readers do not ask for is computed when it is."""
 
     run: Run = field(repr=False, compare=False)
-    status: Status
-    blocks: tuple[BlockAnalysis, ...]
-    canary: Canary | None
-    noise: NoiseSummary | None
+    status: types.Status
+    blocks: tuple[types.BlockAnalysis, ...]
+    canary: types.Canary | None
+    noise: types.NoiseSummary | None
     warnings: tuple[Warning_, ...]
     """The record's own and those that follow from it."""
     exit_code: int
     """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
-    identical: PooledControls | None = None
+    identical: types.PooledControls | None = None
     """None: neither this run nor one before it has a control."""
-    insights: Insights = field(default_factory=Insights)
-    states: BlockStates | Absent | None = None
+    insights: types.Insights = field(default_factory=types.Insights)
+    states: types.BlockStates | Absent | None = None
     """Of the block that was probed last; None: nothing was timed here in windows."""
 
     @cached_property
@@ -95,24 +82,24 @@ class Analysis:
         return time_spent.summarise(self.run)
 
     @property
-    def timed(self) -> tuple[TimedBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, TimedBlock))
+    def timed(self) -> tuple[types.TimedBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, types.TimedBlock))
 
     @property
-    def convergence(self) -> tuple[ConvergenceBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, ConvergenceBlock))
+    def convergence(self) -> tuple[types.ConvergenceBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, types.ConvergenceBlock))
 
     @property
-    def loadgen(self) -> tuple[LoadGenBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, LoadGenBlock))
+    def loadgen(self) -> tuple[types.LoadGenBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, types.LoadGenBlock))
 
     @property
-    def cold(self) -> tuple[ColdBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, ColdBlock))
+    def cold(self) -> tuple[types.ColdBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, types.ColdBlock))
 
     @property
-    def memory(self) -> tuple[MemoryBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, MemoryBlock))
+    def memory(self) -> tuple[types.MemoryBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, types.MemoryBlock))
 
 
 def analyse(run: Run) -> Analysis:
@@ -134,20 +121,20 @@ def analyse(run: Run) -> Analysis:
     )
 
 
-def analyse_blocks(run: Run) -> tuple[BlockAnalysis, ...]:
+def analyse_blocks(run: Run) -> tuple[types.BlockAnalysis, ...]:
     """Compute the results of a run alone, one entry per block, without what they tell of the run as a whole."""
     known = ranks.parities(run)
     return tuple(_block(block, known, run.settings) for block in run.blocks)
 
 
-def _exit_code(status: Status) -> int:
+def _exit_code(status: types.Status) -> int:
     """Return 2 where nothing at all could be measured, though nothing went wrong either."""
     if status.unequal or status.failed:
         return 1
     return 2 if status.results and len(status.absent) == status.results else 0
 
 
-def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:
+def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> types.BlockAnalysis:
     ended = ended_by(settings, block.case)
     match block.case.definition.sample:
         case "cold start":

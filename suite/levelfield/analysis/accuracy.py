@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from levelfield.names import made_of
 from levelfield.record.schema import Accuracy, DataSet, MetricName, Run
 from levelfield.statistics import agreement, proportions
 from levelfield.statistics.arrays import InsufficientData
@@ -42,8 +43,6 @@ class Row(msgspec.Struct, frozen=True):
     """Items to which most arms in this precision answered otherwise; None: it answered scores, or alone."""
     equal: bool | None
     failure: str = ""
-    measures: int = 0
-    """By how many measures it would be judged."""
 
 
 class Loss(msgspec.Struct, frozen=True):
@@ -122,7 +121,7 @@ def _most_common(answers: Sequence[Sequence[int]]) -> tuple[int, ...]:
 def _row(known: DataSet, given: Accuracy, others: int | None) -> Row:
     failed = given.failure.message if given.failure is not None else ""
     scores = () if failed else tuple(_score(known, given, metric) for metric in known.metrics)
-    return Row(given.arm, given.precision, scores, others, given.equal, failed, len(known.metrics))
+    return Row(given.arm, given.precision, scores, others, given.equal, failed)
 
 
 def _score(known: DataSet, given: Accuracy, metric: MetricName) -> Score:
@@ -134,11 +133,7 @@ def _score(known: DataSet, given: Accuracy, metric: MetricName) -> Score:
     value = measure(np.arange(len(known.items))) if measure is not None else float("nan")
     if measure is None or np.isnan(value):
         return Score(metric, None, None, None)
-    try:
-        low, high = agreement.interval(measure, len(known.items))
-    except InsufficientData:
-        return Score(metric, value, None, None)
-    return Score(metric, value, low, high)
+    return Score(metric, value, *_interval(measure, len(known.items)))
 
 
 def _measure(known: DataSet, given: Accuracy, metric: MetricName) -> _Measure | None:
@@ -176,18 +171,7 @@ def _loss(known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName)
     if old and new:
         pairs = Counter(zip(map(bool, old), map(bool, new), strict=True))
         found = proportions.compare(pairs[True, False], pairs[False, True], len(old))
-        return Loss(
-            arm=after.arm,
-            precision=after.precision,
-            metric=metric,
-            difference=found.difference,
-            low=found.low,
-            high=found.high,
-            p=found.p,
-            lost=found.lost,
-            gained=found.gained,
-            changed=changed,
-        )
+        return made_of(Loss, found, arm=after.arm, precision=after.precision, metric=metric, changed=changed)
     first, second = _measure(known, before, metric), _measure(known, after, metric)
     if first is None or second is None:
         return None
@@ -198,13 +182,16 @@ def _loss(known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName)
     value = difference(np.arange(len(known.items)))
     if np.isnan(value):
         return None
-    low: float | None
-    high: float | None
-    try:
-        low, high = agreement.interval(difference, len(known.items))
-    except InsufficientData:
-        low, high = None, None
+    low, high = _interval(difference, len(known.items))
     return Loss(after.arm, after.precision, metric, value, low, high, None, None, None, changed)
+
+
+def _interval(measure: _Measure, items: int) -> tuple[float | None, float | None]:
+    """Return the interval of a measure by drawing its items again; None where they are too few."""
+    try:
+        return agreement.interval(measure, items)
+    except InsufficientData:
+        return None, None
 
 
 _CLASSES: dict[str, Callable[[NDArray[np.generic], NDArray[np.generic]], float]] = {

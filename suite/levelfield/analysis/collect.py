@@ -6,19 +6,7 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from levelfield.record.schema import (
-    Absent,
-    Arm,
-    Block,
-    Failure,
-    Generation,
-    Launch,
-    MachineLevels,
-    Round,
-    Startup,
-    Turn,
-    Window,
-)
+from levelfield.record import schema
 from levelfield.record.states import Judgement, State, judge, levels_of
 from levelfield.statistics.arrays import Floats
 
@@ -48,29 +36,29 @@ class LaunchSummary:
     """One worker's windows, in the order of the rounds; of one that was taken again, all attempts in order."""
 
     generation: int
-    launch: Launch
+    launch: schema.Launch
     windows: tuple[WindowSummary, ...]
     windows_failed: int
-    failure: Failure | None
+    failure: schema.Failure | None
 
 
 @dataclass(frozen=True)
 class ArmSummary:
     """All launches of one arm, by generation."""
 
-    arm: Arm
+    arm: schema.Arm
     launches: tuple[LaunchSummary, ...]
 
     @property
-    def workers(self) -> tuple[Launch, ...]:
+    def workers(self) -> tuple[schema.Launch, ...]:
         return tuple(each.launch for each in self.launches)
 
     @property
-    def failures(self) -> tuple[Failure, ...]:
+    def failures(self) -> tuple[schema.Failure, ...]:
         return tuple(launch.failure for launch in self.launches if launch.failure is not None)
 
 
-def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Launch]]:
+def launches(block: schema.Block, arm: str | None = None) -> Iterator[tuple[schema.Generation, schema.Launch]]:
     """Yield the launches of a block with their generations, in the order of the record."""
     for generation in block.generations:
         for launch in generation.launches:
@@ -78,7 +66,7 @@ def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation,
                 yield generation, launch
 
 
-def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Round, Turn]]:
+def turns(block: schema.Block, arm: str | None = None) -> Iterator[tuple[schema.Generation, schema.Round, schema.Turn]]:
     """Yield the turns of a block with their generations and rounds, in the order of the record."""
     for generation in block.generations:
         for round_ in generation.rounds:
@@ -87,7 +75,7 @@ def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Ro
                     yield generation, round_, turn
 
 
-def by_generation(block: Block, value: Callable[[Launch], float | None]) -> dict[str, dict[int, float]]:
+def by_generation(block: schema.Block, value: Callable[[schema.Launch], float | None]) -> dict[str, dict[int, float]]:
     """Return a value of each launch above zero, by arm and generation."""
     found: dict[str, dict[int, float]] = {arm.id: {} for arm in block.arms}
     for generation, launch in launches(block):
@@ -97,44 +85,44 @@ def by_generation(block: Block, value: Callable[[Launch], float | None]) -> dict
     return found
 
 
-def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
+def known(values: Iterable[Value | schema.Absent]) -> list[Value] | schema.Absent:
     """Return the values that are not absent; the last reason where all are."""
-    missing = Absent("not read in any window")
+    missing = schema.Absent("not read in any window")
     found: list[Value] = []
     for value in values:
-        if isinstance(value, Absent):
+        if isinstance(value, schema.Absent):
             missing = value
         else:
             found.append(value)
     return found or missing
 
 
-def per_ns(readings: Iterable[tuple[int | Absent, int]]) -> float | Absent:
+def per_ns(readings: Iterable[tuple[int | schema.Absent, int]]) -> float | schema.Absent:
     """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows."""
-    found = known(value if isinstance(value, Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
-    if isinstance(found, Absent):
+    found = known(value if isinstance(value, schema.Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
+    if isinstance(found, schema.Absent):
         return found
     whole_ns = sum(elapsed_ns for _, elapsed_ns in found)
-    return sum(value for value, _ in found) / whole_ns if whole_ns else Absent("windows without a duration")
+    return sum(value for value, _ in found) / whole_ns if whole_ns else schema.Absent("windows without a duration")
 
 
-def startups(launches: Iterable[Launch]) -> tuple[Startup, ...]:
+def startups(launches: Iterable[schema.Launch]) -> tuple[schema.Startup, ...]:
     """Return how those of the launches came up that did not fail."""
     return tuple(launch.startup for launch in launches if launch.startup is not None and launch.failure is None)
 
 
-def version(launches: Iterable[Launch]) -> str:
+def version(launches: Iterable[schema.Launch]) -> str:
     """Return the version that a framework reported first; empty where none did."""
     return next((launch.framework_version for launch in launches if launch.framework_version), "")
 
 
-def peaks_bytes(launches: Iterable[Launch]) -> list[float]:
+def peaks_bytes(launches: Iterable[schema.Launch]) -> list[float]:
     """Return the peak resident memory of each launch in which it was read."""
     peaks = [launch.memory.peak_rss_bytes for launch in launches if launch.memory is not None]
-    return [float(peak) for peak in peaks if not isinstance(peak, Absent)]
+    return [float(peak) for peak in peaks if not isinstance(peak, schema.Absent)]
 
 
-def peak_bytes(launches: Iterable[Launch]) -> float | None:
+def peak_bytes(launches: Iterable[schema.Launch]) -> float | None:
     """Return the median over launches of the peak resident memory; None where none was read."""
     return median(peaks_bytes(launches))
 
@@ -144,13 +132,15 @@ def median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def arms(block: Block) -> tuple[ArmSummary, ...]:
+def arms(block: schema.Block) -> tuple[ArmSummary, ...]:
     """Summarise every arm of a block but the canary, in the order of the plan."""
     levels = levels_of(block)
     return tuple(ArmSummary(arm, summaries(block, arm.id, levels)) for arm in block.arms if arm.id != block.canary)
 
 
-def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None) -> tuple[LaunchSummary, ...]:
+def summaries(
+    block: schema.Block, arm: str | None, levels: schema.MachineLevels | None = None
+) -> tuple[LaunchSummary, ...]:
     """Summarise the launches of one arm."""
     if arm is None:
         return ()
@@ -173,7 +163,7 @@ def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None
         found.append(
             LaunchSummary(
                 generation=generation.index,
-                launch=launch or Launch(arm=arm, started=""),
+                launch=launch or schema.Launch(arm=arm, started=""),
                 windows=windows,
                 windows_failed=len(taken) - len(windows),
                 failure=(launch.failure if launch is not None else None) or next(iter(failures), None),
@@ -182,7 +172,7 @@ def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None
     return tuple(found)
 
 
-def _usable(window: Window | None) -> TypeGuard[Window]:
+def _usable(window: schema.Window | None) -> TypeGuard[schema.Window]:
     """Return whether a window holds times: an untrusted record may hold anything."""
     if window is None or not window.samples_ns:
         return False
@@ -197,7 +187,7 @@ def _median_of(samples: Floats) -> float:
 
 
 def summarise_window(
-    window: Window, position: tuple[int, int], attempt: int = 0, judged: Judgement | None = None
+    window: schema.Window, position: tuple[int, int], attempt: int = 0, judged: Judgement | None = None
 ) -> WindowSummary:
     """Summarise one window."""
     samples = np.asarray(window.samples_ns, dtype=np.float64) / window.calls_per_sample

@@ -62,10 +62,7 @@ def counted(block: Block, arm: str) -> list[Turn]:
 
 
 def per_item(
-    turns: Iterable[Turn],
-    batch: int,
-    spent: Callable[[Turn], tuple[float | Absent, int] | None],
-    least_s: float,
+    turns: Iterable[Turn], batch: int, spent: Callable[[Turn], tuple[float | Absent, int] | None], least_s: float
 ) -> float | Absent:
     """Divide all energy by all items: single windows may be shorter than a counter's step."""
     energy_j, elapsed_ns, items = 0.0, 0, 0

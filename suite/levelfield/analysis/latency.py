@@ -1,14 +1,13 @@
 """The `latency`, `throughput` and `training` scenarios: windows in interleaved rounds, summarised launch by launch."""
 
 import math
-from collections.abc import Mapping
 
 import msgspec
 import numpy as np
 
 from levelfield.analysis import collect, estimates, machine, ranks
 from levelfield.analysis.launch_levels import States, by_state
-from levelfield.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
+from levelfield.analysis.types import Counts, Row, SlowStart, TimedBlock
 from levelfield.record.disturbance import summarise
 from levelfield.record.schema import Block
 from levelfield.statistics.stopping import DEFAULT_TARGET, decide
@@ -25,7 +24,8 @@ def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) 
     """
     found = by_state(block)
     rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}
-    ranking = _rank(found, rows, margin=margin, ended=ended)
+    ranking = ranks.assign(rows, found.compared.compared, margin=margin, ended=ended)
+    ranking = machine.with_contended(_of_the_ratios(ranking, found), found, ended)
     counting = found.compared.counting
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
@@ -43,18 +43,12 @@ def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) 
         rounds_kept=len(kept),
         generations_kept=tuple(sorted(set(kept))),
         disturbances=summarise(round_.disturbed for round_ in rounds),
-        controls=_controls(found, ended),
+        controls=ranks.controls(block, found.compared.compared, ended=ended),
         states=machine.summarise(block, ranking["rows"], ranking["best"]),
         half_width=decide(found.compared.matrix, target=DEFAULT_TARGET).half_width
         if ended is EndedBy.PRECISION
         else None,
     )
-
-
-def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: EndedBy) -> ranks.Ranking[Row]:
-    """Rank the arms by windows of one state: ratios of two states cannot be put into one order."""
-    ranking = ranks.assign(rows, found.compared.compared, margin=margin, ended=ended)
-    return machine.with_contended(_of_the_ratios(ranking, found), found, ended)
 
 
 def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[Row]:
@@ -75,17 +69,7 @@ def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[
             items_per_second=estimates.level([1e9 / by.item_ns[row.arm][each] for each in common]),
         )
 
-    return ranks.Ranking(
-        rows=tuple(map(of_the_ratio, ranking["rows"])),
-        best=best,
-        also_first=ranking["also_first"],
-        unranked_reason=ranking["unranked_reason"],
-    )
-
-
-def _controls(found: States, ended: EndedBy) -> tuple[Control, ...]:
-    """Compare every arm that occurs twice with itself."""
-    return ranks.controls(found.everything.block, found.compared.compared, ended=ended)
+    return ranks.mapped(ranking, of_the_ratio)
 
 
 def _row(states: States, number: int, known: ranks.Known, ended: EndedBy) -> Row:

@@ -5,21 +5,10 @@ from collections.abc import Callable, Iterable
 import msgspec
 import numpy as np
 
-from levelfield.analysis import collect, estimates, ranks
+from levelfield.analysis import collect, estimates, ranks, types
 from levelfield.analysis.collect import ArmSummary
 from levelfield.analysis.estimates import LaunchLevels
 from levelfield.analysis.launch_levels import Reduction, States
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    BlockStates,
-    Canary,
-    CanaryPoint,
-    Estimate,
-    NoiseSummary,
-    Row,
-    TimedBlock,
-    WindowsOf,
-)
 from levelfield.record.schema import Absent, Block, Noise, Run
 from levelfield.record.states import judge, knowledge, levels_of, probes_of
 from levelfield.statistics.segments import LEAST, has_shifted
@@ -30,7 +19,7 @@ FEWEST_CONTENDED = 2
 arm in both states, below which nothing is said of what contention does to it."""
 
 
-def windows_of(block: Block, found: States) -> WindowsOf:
+def windows_of(block: Block, found: States) -> types.WindowsOf:
     """Return what windows the figures of a block are of, by its reductions."""
     known = levels_of(block)
     if known is None:
@@ -57,14 +46,14 @@ def left_out(found: Reduction, summary: ArmSummary) -> tuple[tuple[int, int, int
     )
 
 
-def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockStates | None:
+def summarise(block: Block, rows: Iterable[types.Row], best: str | None) -> types.BlockStates | None:
     """Return what is known of the machine's states in a block; None where nothing probed it."""
     known = levels_of(block)
     if known is None:
         return None
     turns = (turn for *_, turn in collect.turns(block) if turn.arm != block.canary and turn.window is not None)
     judged = [judge(turn, known) for turn in turns]
-    return BlockStates(
+    return types.BlockStates(
         knowledge=knowledge(known),
         calm=sum(each is not None and each.state == "calm" for each in judged),
         probes=known.probes,
@@ -73,9 +62,9 @@ def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockState
     )
 
 
-def of_run(run: Run, blocks: Iterable[BlockAnalysis]) -> BlockStates | Absent | None:
+def of_run(run: Run, blocks: Iterable[types.BlockAnalysis]) -> types.BlockStates | Absent | None:
     """Return the states by most of a run's probes, or why none is known; None: nothing was timed here in windows."""
-    known = [block.states for block in blocks if isinstance(block, TimedBlock) and block.states is not None]
+    known = [block.states for block in blocks if isinstance(block, types.TimedBlock) and block.states is not None]
     if known:
         return max(known, key=lambda each: each.probes)
     timed = [turn for block in run.blocks for *_, turn in collect.turns(block) if turn.window is not None]
@@ -87,34 +76,29 @@ def of_run(run: Run, blocks: Iterable[BlockAnalysis]) -> BlockStates | Absent | 
     return failed or few
 
 
-def with_contended(ranking: "ranks.Ranking[Row]", found: States, ended: EndedBy) -> "ranks.Ranking[Row]":
+def with_contended(ranking: "ranks.Ranking[types.Row]", found: States, ended: EndedBy) -> "ranks.Ranking[types.Row]":
     """Return a ranking whose rows say what contention does to their ratio to the leading arm and to their own cost."""
     best = ranking["best"]
     if found.contended is None:
         return ranking
     contended, calm = found.contended.compared, found.calm.compared
 
-    def over(numerator: LaunchLevels, denominator: LaunchLevels) -> Estimate | None:
+    def over(numerator: LaunchLevels, denominator: LaunchLevels) -> types.Estimate | None:
         if len(numerator.keys() & denominator.keys()) < FEWEST_CONTENDED:
             return None
         return estimates.ratio(numerator, denominator, ended=ended)
 
-    def with_both(row: Row) -> Row:
+    def with_both(row: types.Row) -> types.Row:
         of_best = contended[best] if best is not None and row.rank is not None and row.arm != best else {}
         slowed = over(contended[row.arm], calm[row.arm])
         return msgspec.structs.replace(
             row, contended=over(contended[row.arm], of_best), slowed=slowed.value if slowed is not None else None
         )
 
-    return ranks.Ranking(
-        rows=tuple(map(with_both, ranking["rows"])),
-        best=best,
-        also_first=ranking["also_first"],
-        unranked_reason=ranking["unranked_reason"],
-    )
+    return ranks.mapped(ranking, with_both)
 
 
-def _is_faster_when_contended(row: Row) -> bool:
+def _is_faster_when_contended(row: types.Row) -> bool:
     """Return whether an arm that is slower when calm is faster than the leading one when the machine is contended."""
     if row.contended is None or row.contended.high is None:
         return False
@@ -125,22 +109,22 @@ MIN_POINTS = 6
 """Fewest generations of the canary from which a drift is reported: two in each third."""
 
 
-def canary(run: Run) -> Canary | None:
+def canary(run: Run) -> types.Canary | None:
     """Follow the canary through all blocks in the order of time, or None where it took no part."""
-    points: list[CanaryPoint] = []
+    points: list[types.CanaryPoint] = []
     name = ""
     for block in run.blocks:
         for launch in collect.summaries(block, block.canary):
             if launch.windows:
                 name = block.canary or name
                 median_ns = float(np.median([window.median_ns for window in launch.windows]))
-                points.append(CanaryPoint(block.case.id, launch.generation, launch.launch.started, median_ns))
+                points.append(types.CanaryPoint(block.case.id, launch.generation, launch.launch.started, median_ns))
     if not points:
         return None
     points.sort(key=lambda point: point.started)
     medians = np.array([point.median_ns for point in points])
     third = len(points) // 3
-    return Canary(
+    return types.Canary(
         arm=name,
         points=tuple(points),
         median_ns=float(np.median(medians)),
@@ -152,13 +136,13 @@ def canary(run: Run) -> Canary | None:
     )
 
 
-def noise(run: Run) -> NoiseSummary | None:
+def noise(run: Run) -> types.NoiseSummary | None:
     """Sum the outside signals over all windows, as shares of one core's time; None where none were read."""
     readings = [turn.noise for block in run.blocks for *_, turn in collect.turns(block) if turn.noise is not None]
     elapsed_ns = sum(reading.elapsed_ns for reading in readings)
     if not elapsed_ns:
         return None
-    return NoiseSummary(
+    return types.NoiseSummary(
         windows=len(readings),
         elapsed_ns=elapsed_ns,
         steal_share=_share(readings, lambda reading: reading.steal_ns),

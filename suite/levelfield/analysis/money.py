@@ -9,7 +9,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from levelfield.analysis.types import ArmRow, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Estimate, Row, TimedBlock
+from levelfield.analysis.types import (
+    ArmRow,
+    BlockAnalysis,
+    ConvergenceBlock,
+    ConvergenceRow,
+    Estimate,
+    Row,
+    TimedBlock,
+    compared,
+)
 from levelfield.record.schema import Absent, Case, Price, Run
 
 ITEMS = 1_000_000
@@ -43,13 +52,11 @@ def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[CostBlock, ...
     price = run.settings.price
     if price is None:
         return ()
-    found: list[CostBlock] = []
-    for block in blocks:
-        if isinstance(block, TimedBlock) and not block.case.definition.operators:
-            found.append(_timed(block, price))
-        elif isinstance(block, ConvergenceBlock):
-            found.append(_converging(block, price))
-    return tuple(found)
+    return tuple(
+        _block(block, price)
+        for block in blocks
+        if isinstance(block, TimedBlock | ConvergenceBlock) and not block.case.definition.operators
+    )
 
 
 def at(run: Run, price: Price) -> Run:
@@ -57,32 +64,19 @@ def at(run: Run, price: Price) -> Run:
     return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, price=price))
 
 
-def cost(time_ns: Estimate, price: Price) -> Estimate:
-    """Return what a time costs."""
-    return time_ns.scaled(price.per_hour / NS_PER_HOUR)
+def _block(block: TimedBlock | ConvergenceBlock, price: Price) -> CostBlock:
+    rows = tuple(CostRow(row.arm, row.backend, _cost(row, _time_ns(row, block.case), price)) for row in block.rows)
+    return CostBlock(block.case, block.target if isinstance(block, ConvergenceBlock) else None, rows)
 
 
-def item_ns(row: Row, case: Case) -> Estimate | None:
-    """Return the time of one item, nanoseconds: of a call by its items, or the inverse of items per second."""
-    if not case.per_item:
-        return row.call_ns.scaled(1 / case.items) if row.call_ns is not None else None
-    rate = row.items_per_second
-    return rate.inverse.scaled(1e9) if rate is not None and rate.value > 0 else None
-
-
-def _timed(block: TimedBlock, price: Price) -> CostBlock:
-    rows = (CostRow(row.arm, row.backend, _cost(row, item_ns(row, block.case), ITEMS, price)) for row in block.rows)
-    return CostBlock(block.case, None, tuple(rows))
-
-
-def _converging(block: ConvergenceBlock, price: Price) -> CostBlock:
-    rows = (CostRow(row.arm, row.backend, _cost(row, _whole_time_ns(row), 1, price)) for row in block.rows)
-    return CostBlock(block.case, block.target, tuple(rows))
-
-
-def _whole_time_ns(row: ConvergenceRow) -> Estimate | None:
-    """Return the time to the target; None where a seed has none, since the others would flatter the arm."""
-    return row.time_ns if row.seeds_reached == row.launches else None
+def _time_ns(row: Row | ConvergenceRow, case: Case) -> Estimate | None:
+    """Return the time of so many items, or to the target; None where a seed has none: the others would flatter."""
+    if isinstance(row, ConvergenceRow):
+        return row.time_ns if row.seeds_reached == row.launches else None
+    found, _ = compared(row, case)
+    if found is None or found.value <= 0:
+        return None
+    return found.inverse.scaled(1e9 * ITEMS) if case.per_item else found.scaled(ITEMS / case.items)
 
 
 def _without_numbers(row: ArmRow) -> Absent | None:
@@ -93,9 +87,9 @@ def _without_numbers(row: ArmRow) -> Absent | None:
     return Absent(f"not equal to the reference: {reason}" if row.standing == "unequal" else reason)
 
 
-def _cost(row: ArmRow, time_ns: Estimate | None, times: int, price: Price) -> Estimate | Absent:
+def _cost(row: ArmRow, time_ns: Estimate | None, price: Price) -> Estimate | Absent:
     if missing := _without_numbers(row):
         return missing
     if time_ns is None:
         return Absent(row.reason.rstrip(". ") or "it has no time")
-    return cost(time_ns.scaled(times), price)
+    return time_ns.scaled(price.per_hour / NS_PER_HOUR)

@@ -1,34 +1,21 @@
 """Ranks of a block's arms, and ratios between identical arms: the controls of this run and of those before it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 
-from levelfield.analysis import collect, estimates
+from levelfield.analysis import collect, estimates, types
 from levelfield.analysis.estimates import Levels
-from levelfield.analysis.types import (
-    ArmRow,
-    BlockAnalysis,
-    Control,
-    ConvergenceRow,
-    Estimate,
-    LoadGenRow,
-    PooledControls,
-    RankedRow,
-    Row,
-    Standing,
-    TimedBlock,
-)
 from levelfield.record.schema import Absent, Arm, Block, ControlDraw, Parity, Run
 from levelfield.statistics import ranking
 from levelfield.statistics.proportions import proportion
 from levelfield.statistics.student import EndedBy
 
-Ranked = TypeVar("Ranked", Row, ConvergenceRow, LoadGenRow)
+Ranked = TypeVar("Ranked", types.Row, types.ConvergenceRow, types.LoadGenRow)
 
-_STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
+_STANDINGS: tuple[types.Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
 
 
 class Ranking(TypedDict, Generic[Ranked]):
@@ -36,7 +23,6 @@ class Ranking(TypedDict, Generic[Ranked]):
 
     rows: tuple[Ranked, ...]
     best: str | None
-    also_first: tuple[str, ...]
     unranked_reason: str
 
 
@@ -51,7 +37,7 @@ def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended
         if found.rank is None or found.ratio is None:
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(found.reason or "").rstrip("."))
             continue
-        ratio = Estimate(found.ratio, found.low, found.high)
+        ratio = types.Estimate(found.ratio, found.low, found.high)
         rows[arm] = msgspec.structs.replace(
             rows[arm], rank=found.rank, ratio=ratio, half_width=found.half_width, verdict=found.verdict
         )
@@ -59,17 +45,23 @@ def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended
     return Ranking(
         rows=tuple(sorted(rows.values(), key=order)),
         best=leaders[0] if leaders else None,
-        also_first=tuple(leaders[1:]),
         unranked_reason="" if leaders else _why_unranked(rows.values()),
     )
 
 
-def order(row: RankedRow) -> tuple[int, int, float]:
+def mapped(ranking: Ranking[Ranked], change: Callable[[Ranked], Ranked]) -> Ranking[Ranked]:
+    """Return a ranking with other rows."""
+    return Ranking(
+        rows=tuple(map(change, ranking["rows"])), best=ranking["best"], unranked_reason=ranking["unranked_reason"]
+    )
+
+
+def order(row: types.RankedRow) -> tuple[int, int, float]:
     """Sort key: by rank, and by estimate within a rank; rows without one keep the order of the plan, as if unsorted."""
     return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 
 
-def _why_unranked(rows: Iterable[RankedRow]) -> str:
+def _why_unranked(rows: Iterable[types.RankedRow]) -> str:
     """Return why no row of a block has a rank."""
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:
@@ -85,16 +77,16 @@ def original(arm: Arm, block: Block) -> str | None:
     return first.id if first in block.arms else None
 
 
-def controls(block: Block, compared: Levels, *, ended: EndedBy) -> tuple[Control, ...]:
+def controls(block: Block, compared: Levels, *, ended: EndedBy) -> tuple[types.Control, ...]:
     """Compare every arm that occurs twice with itself."""
-    found: list[Control] = []
+    found: list[types.Control] = []
     for arm in block.arms:
         first = original(arm, block)
         if first is None or first not in compared or arm.id not in compared:
             continue
         ratio = estimates.ratio(compared[arm.id], compared[first], ended=ended)
         if ratio is not None:
-            found.append(Control(arm=arm.id, of=first, ratio=ratio))
+            found.append(types.Control(arm=arm.id, of=first, ratio=ratio))
     return tuple(found)
 
 
@@ -124,7 +116,9 @@ def _badness(parity: Parity) -> tuple[bool, float]:
     return not parity.equal, float("inf") if isinstance(error, Absent) else error
 
 
-def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
+def arm_row(
+    block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None
+) -> types.ArmRow:
     """Return an arm's standing with the reason for it, its parity and its last failure."""
     arm, failures = summary.arm, summary.failures
     own = [worker.parity for worker in summary.workers if worker.parity is not None]
@@ -134,12 +128,12 @@ def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured
     if standing == "ranked" and original(arm, block) is not None:
         standing, reason = "control", "the same arm a second time, to see what no difference looks like"
     last = failures[-1] if failures else None
-    return ArmRow(arm=arm.id, backend=arm.backend, standing=standing, reason=reason, parity=parity, failure=last)
+    return types.ArmRow(arm=arm.id, backend=arm.backend, standing=standing, reason=reason, parity=parity, failure=last)
 
 
 def _standing(
     summary: collect.ArmSummary, measured: int, parity: Parity | None, needed: int | None
-) -> tuple[Standing, str]:
+) -> tuple[types.Standing, str]:
     failures = summary.failures
     if not measured:
         if failures:
@@ -159,7 +153,7 @@ def _standing(
     return "ranked", ""
 
 
-def control_draws(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[ControlDraw, ...]:
+def control_draws(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[ControlDraw, ...]:
     """Return the ratios that this run measured between identical arms."""
     return tuple(
         ControlDraw(
@@ -172,12 +166,12 @@ def control_draws(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[ControlDra
             high=control.ratio.high,
         )
         for block in blocks
-        if isinstance(block, TimedBlock)
+        if isinstance(block, types.TimedBlock)
         for control in block.controls
     )
 
 
-def pooled_controls(run: Run, blocks: Iterable[BlockAnalysis]) -> PooledControls | None:
+def pooled_controls(run: Run, blocks: Iterable[types.BlockAnalysis]) -> types.PooledControls | None:
     """Pool the controls of this run with those of the runs before it; none where there are none."""
     own = control_draws(run, blocks)
     found = [*own, *(draw for draw in run.earlier_controls if draw.run != run.id)]
@@ -186,4 +180,4 @@ def pooled_controls(run: Run, blocks: Iterable[BlockAnalysis]) -> PooledControls
         return None
     bounds = [(draw.low, draw.high) for draw in found]
     judged = [low > 1 or high < 1 for low, high in bounds if low is not None and high is not None]
-    return PooledControls(len(found), proportion(sum(judged), len(judged)) if judged else None, ratio)
+    return types.PooledControls(len(found), proportion(sum(judged), len(judged)) if judged else None, ratio)

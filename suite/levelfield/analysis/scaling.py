@@ -185,8 +185,5 @@ def _point(count: int, row: Row, costs: dict[int, float], first: dict[int, float
     if costs and first:
         faster = Estimate(1.0) if count == fewest else estimates.ratio(first, costs, ended=EndedBy.PLAN)
     return Point(
-        count=count,
-        row=row,
-        speed_up=faster,
-        efficiency=faster.scaled(fewest / count) if faster is not None else None,
+        count=count, row=row, speed_up=faster, efficiency=faster.scaled(fewest / count) if faster is not None else None
     )

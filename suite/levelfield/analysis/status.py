@@ -5,23 +5,14 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from levelfield.analysis import collect, hardware, machine, processor
-from levelfield.analysis.types import (
-    AnyRow,
-    BlockAnalysis,
-    Canary,
-    NoiseSummary,
-    RankedBlock,
-    Status,
-    TimedBlock,
-)
+from levelfield.analysis import collect, hardware, machine, processor, types
 from levelfield.backends import registry
 from levelfield.compatibility import frameworks, gate, libraries
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Arm, Image, Run, Warning_
 from levelfield.statistics.student import MIN_LAUNCHES
 
-Surroundings: TypeAlias = tuple[Canary | None, NoiseSummary | None]
+Surroundings: TypeAlias = tuple[types.Canary | None, types.NoiseSummary | None]
 
 SMOKE = "smoke"
 """Label of runs that rank nothing."""
@@ -33,7 +24,7 @@ RESTLESS = 0.01
 """Share of all windows that begin while an arm is still computing, from which there is a warning."""
 
 
-def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
+def summarise(run: Run, blocks: Iterable[types.BlockAnalysis]) -> types.Status:
     """Count results and rounds over all blocks."""
     blocks = tuple(blocks)
     rows = [(_result(block, row), row) for block in blocks for row in block.rows]
@@ -46,10 +37,10 @@ def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
             known = answers.setdefault(key, None)
             if row.parity is not None:
                 answers[key] = row.parity.equal and known is not False
-    timed = [block for block in blocks if isinstance(block, TimedBlock)]
+    timed = [block for block in blocks if isinstance(block, types.TimedBlock)]
     rounds = sum(block.rounds for block in timed)
     disturbed = sum(block.rounds_disturbed for block in timed)
-    return Status(
+    return types.Status(
         results=len(rows),
         answers=len(answers),
         answers_equal=sum(equal is True for equal in answers.values()),
@@ -66,11 +57,13 @@ def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
     )
 
 
-def _result(block: BlockAnalysis, row: AnyRow) -> str:
+def _result(block: types.BlockAnalysis, row: types.AnyRow) -> str:
     return f"{row.arm}/{block.case.id}"
 
 
-def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Surroundings) -> tuple[Warning_, ...]:
+def derive(
+    run: Run, blocks: Iterable[types.BlockAnalysis], status: types.Status, around: Surroundings
+) -> tuple[Warning_, ...]:
     """Return the record's own warnings, then those that follow from the numbers, each once."""
     blocks = tuple(blocks)
     found = chain(
@@ -83,7 +76,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
         _of_libraries(run),
         _of_versions(run),
         *(map(_of_block, blocks)),
-        *(_of_states(block) for block in blocks if isinstance(block, TimedBlock)),
+        *(_of_states(block) for block in blocks if isinstance(block, types.TimedBlock)),
         _of_launches(run, blocks),
         _of_kernels(run),
     )
@@ -91,7 +84,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
     return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
 
 
-def _of_run(status: Status) -> Iterator[Warning_]:
+def _of_run(status: types.Status) -> Iterator[Warning_]:
     if not status.finished:
         yield notices.cut_off()
     if status.too_disturbed:
@@ -130,7 +123,7 @@ def _of_waits(run: Run) -> Iterator[Warning_]:
             yield notices.never_still(arm, windows, len(waits))
 
 
-def _of_states(block: TimedBlock) -> Iterator[Warning_]:
+def _of_states(block: types.TimedBlock) -> Iterator[Warning_]:
     states = block.states
     if states is None:
         return
@@ -188,7 +181,7 @@ def _of_versions(run: Run) -> Iterator[Warning_]:
                     yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)
 
 
-def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+def _of_answers(blocks: Iterable[types.BlockAnalysis]) -> Iterator[Warning_]:
     """Warn once of an answer that is not equal, not once per scenario."""
     said: set[tuple[str, str, str]] = set()
     for block in blocks:
@@ -205,7 +198,7 @@ def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
                     yield notices.not_equal(about, row.parity.relative_error, row.parity.tolerance)
 
 
-def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+def _of_emulation(run: Run, blocks: Iterable[types.BlockAnalysis]) -> Iterator[Warning_]:
     """Name the precisions that this processor has no instructions for: their emulation is measured."""
     precisions = dict.fromkeys(block.case.precision for block in blocks if block.case.device == "cpu")
     for precision in precisions:
@@ -214,13 +207,13 @@ def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning
             yield notices.emulated(precision, reason)
 
 
-def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+def _of_launches(run: Run, blocks: Iterable[types.BlockAnalysis]) -> Iterator[Warning_]:
     """Name the cases that too few launches kept from being ranked; a smoke run has a notice of its own."""
     if SMOKE in run.labels or run.imported is not None:
         return
     few: dict[int, list[str]] = {}
     for block in blocks:
-        if isinstance(block, RankedBlock) and block.unranked_reason:
+        if isinstance(block, types.RankedBlock) and block.unranked_reason:
             most = max((row.launches for row in block.rows), default=0)
             if 0 < most < MIN_LAUNCHES:
                 few.setdefault(most, []).append(block.case.id)
@@ -239,8 +232,8 @@ def _of_kernels(run: Run) -> Iterator[Warning_]:
             yield found
 
 
-def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
-    if not isinstance(block, TimedBlock):
+def _of_block(block: types.BlockAnalysis) -> Iterator[Warning_]:
+    if not isinstance(block, types.TimedBlock):
         return
     for row in block.rows:
         counts = row.counts

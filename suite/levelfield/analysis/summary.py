@@ -14,19 +14,7 @@ import msgspec
 
 from levelfield import analysis
 from levelfield.analysis import Analysis, collect, environment, machine, ranks
-from levelfield.analysis.types import (
-    AnyRow,
-    Canary,
-    ColdRow,
-    ConvergenceRow,
-    Estimate,
-    LoadGenRow,
-    MemoryRow,
-    Row,
-    Standing,
-    WindowsOf,
-)
-from levelfield.analysis.whole_launch import total_ns
+from levelfield.analysis.types import AnyRow, Canary, Estimate, Row, Standing, WindowsOf, compared
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import (
@@ -46,6 +34,7 @@ from levelfield.record.schema import (
     Settings,
     elsewhere,
 )
+from levelfield.scenarios import Sample
 
 SCHEMA = 2
 """Version of these types, and of what is computed for them; a summary of another version is made anew."""
@@ -159,14 +148,13 @@ def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Setti
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
-            metric, unit, estimate = estimate_of(row, per_item=block.case.per_item)
-            image = _image_group(arm, settings.launcher)
             name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
-            yield _result(name, arm, image, metric, unit, row.standing, estimate)
+            estimate, _ = compared(row, block.case)
+            yield _result(name, arm, settings.launcher, measure_of(block.case), row.standing, estimate)
     if result.canary is not None:
         canary = Arm(backend=result.canary.arm, image="canary")
-        image = _image_group(canary, settings.launcher)
-        yield _result(CANARY, canary, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+        median = Estimate(result.canary.median_ns)
+        yield _result(CANARY, canary, settings.launcher, ("median call", "ns"), "shown", median)
 
 
 def _image_group(arm: Arm, launcher: str) -> str:
@@ -182,45 +170,41 @@ def _goal(case: Case, settings: Settings) -> str:
 
 
 def _result(
-    name: str, arm: Arm, image: str, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None
+    name: str, arm: Arm, launcher: str, measure: tuple[Metric, Unit], standing: Standing, estimate: Estimate | None
 ) -> Result:
-    values = (estimate.value, estimate.low, estimate.high) if estimate is not None else (None, None, None)
     trusted = standing in ("ranked", "shown")  # numbers of a wrong answer are no numbers to follow
-    value, low, high = (_sound(value) if trusted else None for value in values)
+    known = estimate if estimate is not None and trusted and _sound(estimate.value) else None
+    low, high = (known.low, known.high) if known is not None else (None, None)
+    bounded = _sound(low) and _sound(high)
     return Result(
         id=name,
         arm=arm.id,
-        image=image,
-        metric=metric,
-        unit=unit,
+        image=_image_group(arm, launcher),
+        metric=measure[0],
+        unit=measure[1],
         standing=standing,
-        estimate=value,
-        low=low if value is not None and high is not None else None,
-        high=high if value is not None and low is not None else None,
+        estimate=known.value if known is not None else None,
+        low=low if bounded else None,
+        high=high if bounded else None,
     )
 
 
-def _sound(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) and value > 0 else None
+def _sound(value: float | None) -> bool:
+    return value is not None and 0 < value < math.inf
 
 
-def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
-    """Return what a row's scenario measures, its unit, and the row's estimate of it; None where it has no number."""
-    match row:
-        case Row() if per_item:
-            return "items per second", "items/s", row.items_per_second
-        case Row():
-            return "median call", "ns", row.call_ns
-        case ConvergenceRow():
-            return "time to accuracy", "ns", row.time_ns
-        case LoadGenRow() if per_item:
-            return "items per second", "items/s", row.per_second
-        case LoadGenRow():
-            return "percentile of a query", "ns", row.value_ns
-        case ColdRow():
-            return "time to first answer", "ns", row.total_ns
-        case MemoryRow():
-            return "peak memory", "bytes", None if row.peak_bytes is None else Estimate(row.peak_bytes)
+_MEASURES: dict[Sample, tuple[Metric, Unit]] = {
+    "window": ("median call", "ns"),
+    "training run": ("time to accuracy", "ns"),
+    "LoadGen test": ("percentile of a query", "ns"),
+    "cold start": ("time to first answer", "ns"),
+    "peak memory": ("peak memory", "bytes"),
+}
+
+
+def measure_of(case: Case) -> tuple[Metric, Unit]:
+    """Return what a case measures, and its unit."""
+    return ("items per second", "items/s") if case.per_item else _MEASURES[case.definition.sample]
 
 
 ResultKey: TypeAlias = tuple[str, str]
@@ -314,12 +298,12 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     answers: dict[ResultKey, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, answered in zip(run.blocks, blocks, strict=True):
-        compared = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
-        arms |= compared
+        own = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
+        arms |= own
         for row in answered.rows:
-            if row.arm not in compared:
+            if row.arm not in own:
                 continue  # the same arm a second time
-            arm = compared[row.arm]
+            arm = own[row.arm]
             answers[arm.id, block.case.id] = answer_of(row, block, arm)
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for _, launch in collect.launches(block, arm.id):
@@ -346,12 +330,14 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
 def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
     """Return the answer of an arm to the case of a block."""
     launches = [launch for _, launch in collect.launches(block, arm.id)]
+    estimate, of_launches = compared(row, block.case)
+    cost = _cost(estimate.value, block.case) if estimate is not None else 0.0
     return Answer(
         standing=row.standing,
         reason=row.reason,
         failure=row.failure.kind if row.failure is not None else None,
-        cost=_cost(row, per_item=block.case.per_item),
-        launch_costs=_launch_costs(row, per_item=block.case.per_item),
+        cost=cost if 0 < cost < math.inf else None,
+        launch_costs=tuple(_cost(value, block.case) for value in of_launches if value > 0),
         inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
@@ -378,29 +364,9 @@ def _seeds(launches: list[Launch]) -> frozenset[str]:
     return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
 
 
-def _cost(row: AnyRow, *, per_item: bool) -> float | None:
-    _, unit, estimate = estimate_of(row, per_item=per_item)
-    if estimate is None:
-        return None
-    cost = 1e9 / estimate.value if unit == "items/s" else estimate.value
-    return cost if 0 < cost < math.inf else None
-
-
-def _launch_costs(row: AnyRow, *, per_item: bool) -> tuple[float, ...]:
-    match row:
-        case Row() if per_item:
-            return tuple(1e9 / rate for rate in row.launch_items_per_second if rate > 0)
-        case Row():
-            return row.launch_medians_ns
-        case ConvergenceRow():
-            return row.launch_times_ns
-        case LoadGenRow():
-            return row.launch_values_ns
-        case ColdRow():
-            return tuple(float(total_ns(startup)) for startup in row.startups)
-        case MemoryRow():
-            peaks = [reading.peak_rss_bytes for reading in row.readings]
-            return tuple(float(peak) for peak in peaks if not isinstance(peak, Absent))
+def _cost(value: float, case: Case) -> float:
+    """Return what an arm is compared by as a cost: of a rate the time of an item."""
+    return 1e9 / value if case.per_item else value
 
 
 def _seconds(run: Run) -> float | None:

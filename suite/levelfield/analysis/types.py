@@ -1,20 +1,11 @@
 """What follows from a record: frozen structs, with a reason where there is no value."""
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield.record.schema import (
-    Absent,
-    Case,
-    Evaluation,
-    Failure,
-    Memory,
-    Parity,
-    Roofline,
-    Startup,
-    Work,
-)
+from levelfield.record.schema import Absent, Case, Evaluation, Failure, Parity, Roofline, Work
 from levelfield.record.states import Knowledge
 from levelfield.statistics.proportions import Proportion
 from levelfield.statistics.verdicts import Verdict
@@ -44,10 +35,19 @@ class Estimate(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
 
+    def each(self, change: Callable[[float], float]) -> "Estimate":
+        """Return the same with all three changed by a rising function."""
+        low, high = (None if bound is None else change(bound) for bound in (self.low, self.high))
+        return Estimate(change(self.value), low, high)
+
     def scaled(self, factor: float) -> "Estimate":
         """Return the same in another unit: all three times a positive factor."""
-        low, high = (None if bound is None else bound * factor for bound in (self.low, self.high))
-        return Estimate(self.value * factor, low, high)
+        return self.each(lambda value: value * factor)
+
+    @property
+    def extra(self) -> "Estimate":
+        """Of a ratio of costs: what is more than the other."""
+        return self.each(lambda value: value - 1)
 
     @property
     def inverse(self) -> "Estimate":
@@ -189,10 +189,6 @@ class Row(RankedRow, frozen=True, kw_only=True):
         """Launches that its numbers rest on."""
         return self.counts.launches
 
-    def compared(self, case: Case) -> Estimate | None:
-        """Return what it is compared by: items per second in throughput cases, else the time of a call."""
-        return self.items_per_second if case.per_item else self.call_ns
-
 
 class Control(msgspec.Struct, frozen=True):
     """An arm measured twice: the ratio that this run gives where there is no difference."""
@@ -210,8 +206,6 @@ class RankedBlock(msgspec.Struct, frozen=True, kw_only=True):
     """Ranked ones first, by rank and within a rank by estimate; then by standing, in the order of the plan."""
     best: str | None
     """Arm id of the leading ranked arm: of those with rank 1, the one with the best estimate."""
-    also_first: tuple[str, ...]
-    """Other arms with rank 1, in order of their estimates."""
     unranked_reason: str
     """Why no arm is ranked; empty where one is."""
     generations: int
@@ -250,7 +244,7 @@ class ColdRow(ArmRow, frozen=True, kw_only=True):
     load_ns: float | None = None
     first_call_ns: float | None = None
     total_ns: Estimate | None = None
-    startups: tuple[Startup, ...] = ()
+    launch_totals_ns: tuple[float, ...] = ()
 
 
 class ColdBlock(msgspec.Struct, frozen=True):
@@ -266,7 +260,7 @@ class MemoryRow(ArmRow, frozen=True, kw_only=True):
     least_bytes: float | None = None
     most_bytes: float | None = None
     source: str = ""
-    readings: tuple[Memory, ...] = ()
+    launch_peaks_bytes: tuple[float, ...] = ()
 
 
 class MemoryBlock(msgspec.Struct, frozen=True):
@@ -384,6 +378,27 @@ BlockAnalysis: TypeAlias = TimedBlock | ConvergenceBlock | LoadGenBlock | ColdBl
 AnyRow: TypeAlias = Row | ConvergenceRow | LoadGenRow | ColdRow | MemoryRow
 
 
+def compared(row: AnyRow | RankedRow, case: Case) -> tuple[Estimate | None, tuple[float, ...]]:
+    """Return what an arm is compared by, and the same of each launch: where items are counted rates, else costs."""
+    match row:
+        case Row() if case.per_item:
+            return row.items_per_second, row.launch_items_per_second
+        case Row():
+            return row.call_ns, row.launch_medians_ns
+        case ConvergenceRow():
+            return row.time_ns, row.launch_times_ns
+        case LoadGenRow() if case.per_item:
+            return row.per_second, tuple(1e9 / each for each in row.launch_values_ns)
+        case LoadGenRow():
+            return row.value_ns, row.launch_values_ns
+        case ColdRow():
+            return row.total_ns, row.launch_totals_ns
+        case MemoryRow():
+            return None if row.peak_bytes is None else Estimate(row.peak_bytes), row.launch_peaks_bytes
+        case _:
+            return None, ()
+
+
 class CanaryPoint(msgspec.Struct, frozen=True):
     """The canary's median call in one generation of one block."""
 
@@ -498,9 +513,8 @@ class Use(msgspec.Struct, frozen=True):
     flops_per_s: Estimate
     compute_share: Estimate
     """Of the measured rate of matrix products. Above 1: it is faster than NumPy, or computes less than was counted."""
-    bytes_per_s: Estimate | None
-    """None: weights and activations fit into the last cache, so that nothing needs to come from memory."""
     memory_share: Estimate | None
+    """None: weights and activations fit into the last cache, so that nothing needs to come from memory."""
     cpu_cores: float | None
     """Cores kept busy."""
     libraries: tuple[str, ...]
@@ -513,8 +527,6 @@ class CaseUse(msgspec.Struct, frozen=True):
     case: Case
     work: Work
     ceilings: Ceilings
-    footprint_bytes: int
-    """Weights and the widest layer's activations."""
     fits_cache: bool
     floor_ns: float
     """The least time a call could take at the measured ceilings."""
@@ -535,17 +547,10 @@ class Payback(msgspec.Struct, frozen=True):
     precision: str
     batch: int
     arm: str
-    mode: str
-    """How it compiles, in its own words."""
     against: str
-    same_framework: bool
-    """`against` is the same framework without its compiler; else it is the fastest arm that does not compile."""
-    compile_ns: float
-    """Its load and first call, median."""
     cold_ns: Estimate
     against_cold_ns: Estimate
     call_ns: float
-    against_call_ns: float
     ratio: Estimate
     """Its call over the other's."""
     verdict: PaybackVerdict

@@ -35,16 +35,17 @@ def _first_call_ns(startup: Startup) -> int:
 
 def _cold_row(block: Block, summary: collect.ArmSummary, known: ranks.Known) -> ColdRow:
     startups = collect.startups(summary.workers)
+    totals = [float(total_ns(startup)) for startup in startups]
     common = ranks.arm_row(block, summary, known, measured=len(startups), needed=None)
     return ColdRow(
         **msgspec.structs.asdict(common),
         launches=len(startups),
-        startups=startups,
+        launch_totals_ns=tuple(totals),
         start_ns=median([startup.start_ns for startup in startups]),
         import_ns=median([startup.import_ns for startup in startups]),
         load_ns=median([startup.load_ns for startup in startups]),
         first_call_ns=median([_first_call_ns(startup) for startup in startups]),
-        total_ns=level([float(total_ns(startup)) for startup in startups]),
+        total_ns=level(totals),
     )
 
 
@@ -58,7 +59,7 @@ def _memory_row(block: Block, summary: collect.ArmSummary, known: ranks.Known) -
     return MemoryRow(
         **msgspec.structs.asdict(common),
         launches=len(peaks),
-        readings=readings,
+        launch_peaks_bytes=tuple(peaks),
         source=readings[-1].source if readings else "",
         peak_bytes=median(peaks),
         least_bytes=min(peaks, default=None),

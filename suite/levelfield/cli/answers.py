@@ -25,7 +25,7 @@ from levelfield.images.catalogue import lock_names, pythons, versions
 from levelfield.images.lock_check import Checked as CheckedLock
 from levelfield.images.published import Published
 from levelfield.machine.findings import Finding
-from levelfield.names import unknown
+from levelfield.names import made_of, unknown
 from levelfield.plan.profiles import PROFILES
 from levelfield.plugins import Plugin
 from levelfield.prepare.own_model.listing import File
@@ -115,16 +115,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 def checked(found: Verified) -> Checked:
     """Return the result of a verification as it is printed."""
-    return Checked(
-        format=1,
-        verdict=found.verdict,
-        record_verdict=found.record_verdict,
-        exit_code=found.exit_code,
-        signer=found.signer,
-        run=found.run.id,
-        started=found.run.started,
-        checks=found.checks,
-    )
+    return made_of(Checked, found, format=1, exit_code=found.exit_code, run=found.run.id, started=found.run.started)
 
 
 class Examined(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -101,19 +101,16 @@ def compare(
     if gate_file is not None and baseline is not None:
         raise click.UsageError("A gate names its own baseline: leave --baseline out.")
     option = "--gate FILE" if gate_file is not None else "--baseline NAME" if baseline is not None else ""
-    before, after = _sides(runs, old, new, option=option)
+    before, after = ([sides.find(name, reports) for name in side] for side in _sides(runs, old, new, option=option))
     gate = Gate(margin=margin, max_slowdown=max_slowdown)
+    if baseline is not None:
+        before = baselines.records(baselines.read(baseline, reports), reports)
     label = f"baseline {baseline}" if baseline is not None else ""
+    first, loaded = sides.load_all(before), sides.load_all(after)
     if gate_file is not None:
         from levelfield.compare import gate_runs
 
-        loaded = sides.load_all([sides.find(name, reports) for name in after])
         first, gate, label = gate_runs.with_gate(gate_file, loaded, reports, gate)
-    else:
-        kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
-        records = [*kept, *(sides.find(name, reports) for name in before)]
-        found_new = [sides.find(name, reports) for name in after]
-        first, loaded = tuple(sides.load_all(records)), sides.load_all(found_new)
     found = compare_runs(
         first, loaded, gate=gate, selection=Selection(only=only, metrics=metric), labels=(label, ""), table=cuda.read()
     )
@@ -261,14 +258,10 @@ def list_(reports: Path) -> None:
 @REPORTS
 def derive(
     name: str,
-    runs_each: int,
-    false_alarms: float,
-    power: float,
-    accept: tuple[str, ...],
     *,
-    same_day: bool,
     output: Path | None,
     reports: Path,
+    **demands: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
     """Derive a gate from the noise of the baseline NAME.
 
@@ -282,10 +275,7 @@ def derive(
 
     found = baselines.read(name, reports)
     runs = sides.load_all(baselines.records(found, reports))
-    demands = gate_runs.Demands(
-        runs_each=runs_each, false_alarms=false_alarms, power=power, accept=accept, same_day=same_day
-    )
-    gate = gate_runs.derive(found, runs, demands)
+    gate = gate_runs.derive(found, runs, gate_runs.Demands(**demands))
     target = output or Path(f"{name}.gate.toml")
     write_atomically(target, content(gate), named=True)
     gate_runs.show(gate, terminals.console())

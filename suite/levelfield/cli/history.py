@@ -1,16 +1,11 @@
 """`levelfield history`: the trend of a result over runs, and what changed with it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from levelfield import terminals
 from levelfield.options.registry import JSON, MARGIN, REPORTS
-
-if TYPE_CHECKING:
-    from levelfield.compare.trend import Runs, Series, Trends
 
 _MOST_SERIES = 12
 """Most series that are shown in full; more are only listed."""
@@ -34,9 +29,9 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
     are listed.
     """
     from levelfield.analysis import summaries
-    from levelfield.compare import trend_show
-    from levelfield.compare.trend import in_order
+    from levelfield.compare import trend, trend_show
     from levelfield.errors import LevelfieldError
+    from levelfield.report.tables import text
 
     console = terminals.console(stderr=as_json)
     if not reports.is_dir():
@@ -44,72 +39,25 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
             f"There is no folder {reports} with runs.",
             fix="Measure some (`levelfield bench`), or name it with --reports.",
         )
-    found, skipped = summaries.read_all(
-        reports, lambda text: console.print(trend_show.note(text), highlight=False, markup=False)
-    )
-    trend_show.print_parts(
-        console, [trend_show.note(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped]
-    )
-    runs = in_order(found)
-    if as_json:
-        from levelfield.cli.answers import print_json
-
-        print_json(_trends(runs, case, labelled=labelled, margin=margin))
-    elif case is not None:
-        _show(runs, case, console, labelled=labelled, margin=margin, last=last)
-    else:
-        _list(runs, console, labelled=labelled)
-
-
-def _show(runs: "Runs", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
-    from rich.text import Text
-
-    from levelfield.compare import trend, trend_show
-
-    found = _matching(runs, case, labelled=labelled)
-    if len(found) > _MOST_SERIES:
-        trend_show.print_parts(
-            console, [*trend_show.overview(found), trend_show.note("Several match; name one to see its trend.")]
-        )
-        return
-    for one in found:
-        judged = trend.find_trend(one, margin=margin)
-        trend_show.print_parts(
-            console, [Text(), *trend_show.heading(one, judged), trend_show.table(one, judged, last=last)]
-        )
-        for change in reversed(judged.changes):
-            differing = trend.environment_differences(runs, one.points[change.before], one.points[change.at], one)
-            trend_show.print_parts(console, trend_show.change(one, change, differing))
-    trend_show.print_parts(console, [trend_show.rule(margin)])
-
-
-def _matching(runs: "Runs", case: str, *, labelled: bool) -> "list[Series]":
-    from levelfield.compare import trend
-    from levelfield.errors import LevelfieldError
-
-    names = trend.matching(case, trend.results(runs))
-    found = trend.series(runs, names, labelled=labelled)
-    if not found:
+    found, skipped = summaries.read_all(reports, lambda line: terminals.show(console, [text(line, "dim")]))
+    terminals.show(console, (text(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped))
+    runs = trend.in_order(found)
+    results = trend.results(runs)
+    chosen = trend.series(runs, results if case is None else trend.matching(case, results), labelled=labelled)
+    if case is not None and not chosen:
         raise LevelfieldError(
             "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
             fix="Show them with --labelled.",
         )
-    return found
+    if as_json:
+        from levelfield.cli.answers import print_json
 
-
-def _trends(runs: "Runs", case: str | None, *, labelled: bool, margin: float) -> "Trends":
-    from levelfield.compare import trend
-
-    if case is None:
-        found = trend.series(runs, trend.results(runs), labelled=labelled)
+        print_json(trend.trends(runs, chosen, margin=margin))
+    elif not chosen:
+        terminals.show(console, [text("The history holds no runs that are results yet.", "dim")])
+    elif case is not None and len(chosen) <= _MOST_SERIES:
+        terminals.show(console, trend_show.shown(trend.trends(runs, chosen, margin=margin), last=last))
     else:
-        found = _matching(runs, case, labelled=labelled)
-    return trend.trends(runs, found, margin=margin)
-
-
-def _list(runs: "Runs", console: Console, *, labelled: bool) -> None:
-    from levelfield.compare import trend, trend_show
-
-    found = trend.series(runs, trend.results(runs), labelled=labelled)
-    none = [trend_show.note("The history holds no runs that are results yet.")]
-    trend_show.print_parts(console, list(trend_show.overview(found)) or none)
+        terminals.show(console, trend_show.overview(chosen))
+        if case is not None:
+            terminals.show(console, [text("Several match; name one to see its trend.", "dim")])

@@ -103,7 +103,7 @@ def reproduce(
         terminals.say(console, line)
     differing = foreign(run, chosen)
     if differing:
-        console.print(foreign_table(differing), highlight=False, markup=False)
+        terminals.show(console, [foreign_table(differing)])
         if not trust and not dry_run:
             raise LevelfieldError(
                 f"{plural(len(differing), 'image')} would not be, or cannot be shown to be, what the report was "

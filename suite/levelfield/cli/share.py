@@ -90,8 +90,7 @@ def report(
             priced = money.at(record.run, price)
             if as_json:
                 raise click.UsageError("Costs are shown as a table: leave --json out.")
-            for part in terminal.show_costs(priced, dataclasses.replace(record.analysis, run=priced)):
-                console.print(part, highlight=False, markup=False)
+            terminals.show(console, terminal.show_costs(priced, dataclasses.replace(record.analysis, run=priced)))
             return
         if card_folder is not None:
             _write_card(record, card_folder, console)

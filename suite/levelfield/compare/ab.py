@@ -8,7 +8,8 @@ they give the cost of the arm with more layers between it and the machine over t
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -21,12 +22,13 @@ from levelfield.analysis.summary import answer_of, reduce
 from levelfield.analysis.types import AnyRow, BlockAnalysis, Estimate
 from levelfield.compare import changes, comparison, conclusion, drift, phrases
 from levelfield.compare.effects import from_pairs
+from levelfield.compare.policy import change_policy
 from levelfield.compare.rows import Draft, in_order, judge_rows
 from levelfield.compare.sides import CaseResults, verdict_without_costs
 from levelfield.compare.types import Comparison, Drift, Gate, Row, Side, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.images.catalogue import stem
-from levelfield.record.schema import Arm, Block, Run
+from levelfield.record.schema import Arm, Block, Case, Run
 from levelfield.report import names, sentences, states, units
 from levelfield.report.sentences import join
 from levelfield.statistics.arrays import Floats
@@ -69,23 +71,28 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     ended = max((ended_by(run.settings, block.case) for block in run.blocks), key=list(_ENDS).index)
     around = changes.compare_environments([before], [after], pairs)
-    found = Comparison(
-        answer=answer(rows, drifts, gate),
-        exit_code=0,
-        kind="ab",
-        old=Side(old.id, (before.facts,)),
-        new=Side(new.id, (after.facts,)),
-        notes=(comparison.note_on_changes(around), *_notes(run, old, new), *_notes_on_launchers(run, old, new, rows)),
-        rows=rows,
-        drifts=drifts,
-        changes=around,
-        gate=gate,
-        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended]),
-        order="turns",
-        replicate="launch",
-        same_hardware=True,
+    return conclusion.conclude(
+        Comparison(
+            answer=answer(rows, drifts, gate),
+            exit_code=0,
+            kind="ab",
+            old=Side(old.id, (before.facts,)),
+            new=Side(new.id, (after.facts,)),
+            notes=(
+                comparison.note_on_changes(around),
+                *_notes(run, old, new),
+                *_notes_on_launchers(run, old, new, rows),
+            ),
+            rows=rows,
+            drifts=drifts,
+            changes=around,
+            gate=gate,
+            method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended]),
+            order="turns",
+            replicate="launch",
+            same_hardware=True,
+        )
     )
-    return msgspec.structs.replace(found, exit_code=conclusion.exit_code(found))
 
 
 def undecided(run: Run, gate: Gate) -> dict[str, str]:
@@ -95,7 +102,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
     """
     old, new = arms(run)
     return {
-        row.case.id: row.reason or phrases.ratio(row)
+        row.case.id: row.reason or phrases.ratio(row.ratio)
         for row in judge_arms(run, old, new, gate)
         if row.outcome == "undecided" and row.verdict not in _FINAL
     }
@@ -147,11 +154,20 @@ def _widest(run: Run) -> float | None:
     return max((width for width in widths if width is not None), default=None)
 
 
-_ANSWERS_NOW = {
-    Verdict.MENDED: "is equal to the reference in {share}, where the answer of {old} was wrong",
-    Verdict.RECOVERED: "answers in {share}, where {old} failed",
-    Verdict.ADDED: "answers in {share}, where {old} did not",
+_OPEN = (Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE, Verdict.MISSING)
+_CLAUSES = {
+    (Verdict.SLOWER,): "is slower than {old} in {share} ({largest})",
+    (Verdict.FASTER,): "is faster than {old} in {share} ({largest})",
+    (Verdict.MORE_MEMORY,): "takes more memory than {old} in {share} ({largest})",
+    (Verdict.LESS_MEMORY,): "takes less memory than {old} in {share} ({largest})",
+    (Verdict.SAME,): "is the same within {margin:g} % in {share}",
+    (Verdict.MENDED,): "is equal to the reference in {share}, where the answer of {old} was wrong",
+    (Verdict.RECOVERED,): "answers in {share}, where {old} failed",
+    (Verdict.ADDED,): "answers in {share}, where {old} did not",
+    (Verdict.FAILED, Verdict.UNEQUAL): "gives no valid answer in {share}",
+    _OPEN: "{share} could not be decided",
 }
+"""What is said of the new arm, by the verdicts on it."""
 
 
 def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
@@ -159,37 +175,15 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
     if not rows:
         return "Nothing was compared."
     old, new = rows[0].old_arm, rows[0].new_arm
-    total = "the only case" if len(rows) == 1 else f"{len(rows)} cases"
-    phrases_by_verdict = {
-        Verdict.SLOWER: "is slower than",
-        Verdict.FASTER: "is faster than",
-        Verdict.MORE_MEMORY: "takes more memory than",
-        Verdict.LESS_MEMORY: "takes less memory than",
-    }
-    clauses = []
-    for verdict, phrase in phrases_by_verdict.items():
-        found = [row for row in rows if row.verdict is verdict]
-        if found:
-            clauses.append(f"{phrase} {old} in {_share_of_cases(len(found), len(rows))} ({_largest(found)})")
-    same = sum(row.verdict is Verdict.SAME for row in rows)
-    if same:
-        clauses.append(f"is the same within {100 * gate.margin:g} % in {_share_of_cases(same, len(rows))}")
-    for verdict, what in _ANSWERS_NOW.items():
-        found = [row for row in rows if row.verdict is verdict]
-        if found:
-            clauses.append(what.format(share=_share_of_cases(len(found), len(rows)), old=old))
-    text = f"{new} " + "; ".join(clauses) if clauses else ""
-    broken = [row for row in rows if row.verdict in {Verdict.FAILED, Verdict.UNEQUAL}]
-    if broken:
-        text += f"{'; ' if text else f'{new} '}gives no valid answer in {_share_of_cases(len(broken), len(rows))}"
-    open_ = sum(row.verdict in {Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE, Verdict.MISSING} for row in rows)
-    if open_:
-        where = _share_of_cases(open_, len(rows))
-        text = (
-            f"{text}; {where} could not be decided"
-            if text
-            else f"Whether {new} differs from {old} could not be decided in {total}"
-        )
+    clauses: dict[tuple[Verdict, ...], str] = {}
+    for verdicts, clause in _CLAUSES.items():
+        if found := [row for row in rows if row.verdict in verdicts]:
+            share, largest = _share_of_cases(len(found), len(rows)), _largest(found)
+            clauses[verdicts] = clause.format(old=old, share=share, largest=largest, margin=100 * gate.margin)
+    text = f"{new} {'; '.join(clauses.values())}" if clauses else ""
+    if set(clauses) == {_OPEN}:
+        total = "the only case" if len(rows) == 1 else f"{len(rows)} cases"
+        text = f"Whether {new} differs from {old} could not be decided in {total}"
     return " ".join(part for part in (f"{text}.", conclusion.numerics(drifts)) if part)
 
 
@@ -205,16 +199,17 @@ def _largest(found: Sequence[Row]) -> str:
     case = phrases.case(row)
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
         return case
-    low, high = (units.percent(edge - 1, signed=True) for edge in (row.ratio.low, row.ratio.high))
-    most = "most: " if len(found) > 1 else ""
-    return f"{most}{case}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"
+    value, low, high = (
+        units.percent(each - 1, signed=True) for each in (row.ratio.value, row.ratio.low, row.ratio.high)
+    )
+    return f"{'most: ' if len(found) > 1 else ''}{case}: {value}, {low} to {high}"
 
 
 def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     """Judge every case of a run with two arms; worse ones first."""
     blocks = analysis.analyse(run).blocks
     drafts = [_draft(run, block, analysed, (old, new)) for block, analysed in zip(run.blocks, blocks, strict=True)]
-    return in_order(judge_rows(drafts, gate))
+    return in_order(judge_rows(drafts, change_policy(gate)))
 
 
 def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm]) -> Draft:
@@ -266,85 +261,45 @@ _WHERE = {
     "host": "in the current interpreter, with what is installed there",
 }
 _NAMES = {"docker": "the container", "venv": "the virtual environment", "host": "the current interpreter"}
-_FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
-
-
-class _Launchers(msgspec.Struct, frozen=True):
-    """The two arms, by how far they are from the machine."""
-
-    outer: Arm
-    inner: Arm
-    outer_launcher: str
-    inner_launcher: str
-    turned: bool
-    """The comparison's ratios are inner over outer."""
-
-
-def _by_launcher(run: Run, old: Arm, new: Arm) -> _Launchers | None:
-    """Return which arm has more layers between it and the machine; None where both have the same launcher."""
-    own = run.settings.launcher
-    first, second = (arm.launcher or own for arm in (old, new))
-    if first == second:
-        return None
-    if _FURTHEST_FIRST.index(second) < _FURTHEST_FIRST.index(first):
-        return _Launchers(new, old, second, first, turned=False)
-    return _Launchers(old, new, first, second, turned=True)
 
 
 def _notes_on_launchers(run: Run, old: Arm, new: Arm, rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the cost of one launcher over the other; nothing where both arms have the same one."""
-    sides = _by_launcher(run, old, new)
-    if sides is None:
+    places = [(arm.launcher or run.settings.launcher, arm) for arm in (old, new)]
+    (outer_at, outer), (inner_at, inner) = sorted(places, key=lambda place: _FURTHEST_FIRST.index(place[0]))
+    if outer_at == inner_at:
         return ()
-    where = f"{sides.outer.id} ran {_WHERE[sides.outer_launcher]}, {sides.inner.id} {_WHERE[sides.inner_launcher]}."
-    other = _other_differences(run, sides)
+    where = f"{outer.id} ran {_WHERE[outer_at]}, {inner.id} {_WHERE[inner_at]}."
+    other = _other_differences(run, outer, inner)
     if other:
         return (
             f"{where} They differ in more than that ({other}): what the launcher costs cannot be separated from that.",
         )
-    costs = tuple(_costs(run, sides, rows))
-    return (where, *costs) if costs else (f"{where} What that costs was not measured.",)
-
-
-def _other_differences(run: Run, sides: _Launchers) -> str:
-    """Return in what the arms differ beside the launcher."""
-    alike = msgspec.structs.replace(sides.inner, ordinal=sides.outer.ordinal, launcher=sides.outer.launcher)
-    if alike != sides.outer:
-        return "backend, version, settings or an injected slowdown"
-    versions = {
-        arm.id: sorted(
-            {
-                launch.framework_version
-                for block in run.blocks
-                for _, launch in collect.launches(block, arm.id)
-                if launch.framework_version
-            }
-        )
-        for arm in (sides.outer, sides.inner)
-    }
-    if all(versions.values()) and versions[sides.outer.id] != versions[sides.inner.id]:
-        first, second = (join(versions[arm.id]) for arm in (sides.outer, sides.inner))
-        return f"version {first} and {second}"
-    return ""
-
-
-def _costs(run: Run, sides: _Launchers, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield one sentence for each scenario: the cost for every model."""
-    rows_by_case = {row.case.id: row for row in rows}
-    several = len({block.case.threads for block in run.blocks}) > 1
     costs: dict[str, list[str]] = {}
-    for block in run.blocks:
-        row = rows_by_case.get(block.case.id)
-        if row is not None and row.ratio is not None:
-            cost = _percents(row.ratio, turned=sides.turned)
-            costs.setdefault(phrases.metric(row.metric), []).append(f"{_case_of_cost(block, threads=several)} {cost}")
-    for metric, of_cases in costs.items():
-        by_case = "; ".join(of_cases)
-        yield f"What {_NAMES[sides.outer_launcher]} costs in {metric}, over {_NAMES[sides.inner_launcher]}: {by_case}."
+    cases = [block.case.id for block in run.blocks]
+    several = len({block.case.threads for block in run.blocks}) > 1
+    for row in sorted(rows, key=lambda row: cases.index(row.case.id)):
+        if row.ratio is not None:
+            ratio = row.ratio.inverse if outer is old else row.ratio
+            cost = f"{_case_of_cost(row.case, threads=several)} {_percents(ratio)}"
+            costs.setdefault(phrases.metric(row.metric), []).append(cost)
+    said = f"What {_NAMES[outer_at]} costs in {{}}, over {_NAMES[inner_at]}: {{}}."
+    lines = (said.format(metric, "; ".join(of_cases)) for metric, of_cases in costs.items())
+    return (where, *lines) if costs else (f"{where} What that costs was not measured.",)
 
 
-def _case_of_cost(block: Block, *, threads: bool) -> str:
-    case = block.case
+def _other_differences(run: Run, outer: Arm, inner: Arm) -> str:
+    """Return in what the arms differ beside the launcher."""
+    if msgspec.structs.replace(inner, ordinal=outer.ordinal, launcher=outer.launcher) != outer:
+        return "backend, version, settings or an injected slowdown"
+    launches = [launch for block in run.blocks for _, launch in collect.launches(block)]
+    first, second = (
+        sorted({each.framework_version for each in launches if each.arm == arm.id} - {""}) for arm in (outer, inner)
+    )
+    return f"version {join(first)} and {join(second)}" if first and second and first != second else ""
+
+
+def _case_of_cost(case: Case, *, threads: bool) -> str:
     parts = [phrases.clean(names.network(case), 60)]
     parts += [f"batch {case.batch}"] if case.per_item else []
     parts += [phrases.clean(case.precision, 40)] if case.precision != "fp32" else []
@@ -352,11 +307,7 @@ def _case_of_cost(block: Block, *, threads: bool) -> str:
     return ", ".join(parts)
 
 
-def _percents(ratio: Estimate, *, turned: bool) -> str:
+def _percents(ratio: Estimate) -> str:
     """`+1.2 % (+0.4 % to +2.0 %)` of a ratio of costs."""
-    found = ratio.inverse if turned else ratio
-    value, low, high = found.value, found.low, found.high
-    text = units.percent(value - 1, signed=True)
-    if low is None or high is None:
-        return f"{text} ({_FEW})"
-    return f"{text} ({units.percent(low - 1, signed=True)} to {units.percent(high - 1, signed=True)})"
+    text = units.within(ratio.extra, partial(units.percent, signed=True), to=" to ")
+    return text if ratio.low is not None else f"{text} (fewer than {MIN_LAUNCHES} launches, so no interval)"

@@ -16,8 +16,9 @@ FINE, WORSE, UNDECIDED = 0, 1, 3
 
 
 def conclude(comparison: Comparison) -> Comparison:
-    """Return the comparison with its answer and its exit code, from its rows and drifts."""
-    return msgspec.structs.replace(comparison, answer=_answer(comparison), exit_code=exit_code(comparison))
+    """Return the comparison with its exit code, and an answer where it has none, from its rows and drifts."""
+    answer = comparison.answer or _answer(comparison)
+    return msgspec.structs.replace(comparison, answer=answer, exit_code=exit_code(comparison))
 
 
 def exit_code(comparison: Comparison) -> int:
@@ -204,13 +205,14 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
         f"{units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
         f"changes reported at most {phrases.share(gate.q)} are wrong (Benjamini–Hochberg 1995), and the intervals "
         "hold for the selection (Benjamini–Yekutieli 2005). That holds where old and new runs are exchangeable, so "
-        f"that the machine itself was no other for one side than for the other. {same}"
-        + (
-            f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
-            if gate.max_slowdown
-            else ""
-        )
+        f"that the machine itself was no other for one side than for the other. {same}{_asked(gate)}"
     )
+
+
+def _asked(gate: Gate) -> str:
+    if not gate.max_slowdown:
+        return ""
+    return f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
 
 
 def _test(rows: Sequence[Row]) -> str:
@@ -224,11 +226,6 @@ def _test(rows: Sequence[Row]) -> str:
 
 
 def _method_of_derived(derived: Derived, gate: Gate) -> str:
-    limit = (
-        f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
-        if gate.max_slowdown
-        else ""
-    )
     return (
         f"Ratios are new over old, above 1 is worse. Limits come from how far {units.plural(derived.runs, 'run')} "
         "without a change lie apart. A case is worse where more than half of the new runs are above its limit. In at "
@@ -236,8 +233,7 @@ def _method_of_derived(derived: Derived, gate: Gate) -> str:
         f"{units.plural(len(derived.cases), 'case')} together, for noise with tails up to those of Student’s t with 3 "
         "degrees of freedom. A change of the size that a row says it finds is called worse with a probability of "
         f"{phrases.share(derived.power)}. That holds where new runs scatter as those did, and the machine is what it "
-        "was then."
-        f"{limit}"
+        f"was then.{_asked(gate)}"
     )
 
 

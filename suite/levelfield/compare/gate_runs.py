@@ -9,34 +9,23 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
+from levelfield import terminals
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Answer, Reduced, RunFacts
-from levelfield.compare import baselines, changes, gate, phrases, sides
+from levelfield.compare import baselines, changes, phrases, sides
+from levelfield.compare import gate as gates
 from levelfield.compare.baselines import Baseline
-from levelfield.compare.gate import (
-    FORMAT,
-    Evidence,
-    GateCase,
-    NoiseGate,
-    Without,
-    figures,
-    ratio,
-    span_seconds,
-    unit_of,
-)
-from levelfield.compare.gate import read as read_gate
 from levelfield.compare.sides import CaseResults
 from levelfield.compare.types import Derived, Gate
 from levelfield.errors import LevelfieldError
 from levelfield.names import made_of
 from levelfield.report import units
+from levelfield.report.tables import Cell, Column, make, rendered, text
 from levelfield.statistics import prediction
-from levelfield.terminals import grid
 from levelfield.version import __version__
 
-LEAST_DAYS = gate.FEW_DAYS + 1
+LEAST_DAYS = gates.FEW_DAYS + 1
 """Fewest days that the runs of a gate are of. Where a machine differs from day to day, the spread of one day's runs is
 too small for those of another: with twelve runs, and days that scatter twice as much as runs within a day, 11 % of new
 runs without a change are called worse in place of 1 % (two days: 3.7 %, three: 1.8 %, five: 0.8 %)."""
@@ -59,7 +48,7 @@ class Demands(msgspec.Struct, frozen=True):
     """Later runs are made on the day of these: they may be of fewer than `LEAST_DAYS`."""
 
 
-def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> NoiseGate:
+def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> gates.NoiseGate:
     """Derive a gate.
 
     Raises LevelfieldError: too few runs or too many, smoke runs, runs of too few days, on unlike hardware or under
@@ -83,23 +72,21 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> Noi
             fix="Set the baseline to runs that measured the same cases without failures.",
         )
     level = demands.false_alarms / len(judged)
-    return NoiseGate(
-        format=FORMAT,
+    return made_of(
+        gates.NoiseGate,
+        demands,
+        runs[0],
+        format=gates.FORMAT,
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         version=__version__,
         baseline=baseline.name,
-        false_alarms=demands.false_alarms,
-        power=demands.power,
-        runs_each=demands.runs_each,
-        launcher=runs[0].launcher,
-        hardware=runs[0].hardware,
         settings=settings_of(runs[0]),
         evidence=tuple(
-            Evidence(file=pointer.file, sha256=pointer.sha256, id=run.facts.id, started=run.moment)
+            gates.Evidence(file=pointer.file, sha256=pointer.sha256, id=run.facts.id, started=run.moment)
             for pointer, run in zip(baseline.runs, runs, strict=True)
         ),
         case=tuple(_case(key, pairs[key], runs, level, demands) for key in judged),
-        without=tuple(Without(id="/".join(key), reason=reason) for key, reason in reasons.items() if reason),
+        without=tuple(gates.Without(id="/".join(key), reason=reason) for key, reason in reasons.items() if reason),
         accepted=accepted,
     )
 
@@ -124,7 +111,7 @@ def _check_number(baseline: Baseline, runs: Sequence[Reduced]) -> None:
 
 
 def _check_days(baseline: Baseline, runs: Sequence[Reduced]) -> None:
-    days = gate.days([run.moment for run in runs])
+    days = gates.days([run.moment for run in runs])
     if days < LEAST_DAYS:
         of = f"are of {units.plural(days, 'day')}" if days else "do not all say when they were made"
         raise LevelfieldError(
@@ -184,24 +171,24 @@ def _why_none(results: CaseResults) -> str:
 
 def _case(
     key: tuple[str, str], results: CaseResults, runs: Sequence[Reduced], level: float, demands: Demands
-) -> GateCase:
+) -> gates.GateCase:
     arm = next(run.arms[key[0]] for run in runs if key[0] in run.arms)
     question = next(run.cases[key[1]] for run in runs if key[1] in run.cases)
     costs = tuple(results.costs)
     given = {name: _union(results.answers, name) for name in _DIGESTS}
-    found = figures(costs, demands.runs_each, level, demands.power)
+    found = gates.figures(costs, demands.runs_each, level, demands.power)
     return msgspec.convert(
         {
             "id": "/".join(key),
             "metric": question.scenario,
-            "unit": unit_of(question),
+            "unit": gates.unit_of(question),
             **found,
             "costs": costs,
             "arm": arm,
             "question": question,
             **given,
         },
-        GateCase,
+        gates.GateCase,
     )
 
 
@@ -209,15 +196,13 @@ def _union(found: Sequence[Answer], name: str) -> tuple[str, ...]:
     return tuple(sorted(frozenset[str]().union(*(getattr(answer, name) for answer in found))))
 
 
-def with_gate(
-    path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate
-) -> tuple[tuple[Reduced, ...], Gate, str]:
+def with_gate(path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate) -> tuple[list[Reduced], Gate, str]:
     """Return the old side that a gate's file gives, the criteria with its limits, and the side's name.
 
     Raises LevelfieldError: as `gate.read`, `check_comparable`
     and `old_side`.
     """
-    gate = read_gate(path)
+    gate = gates.read(path)
     check_comparable(gate, new)
     runs, at_hand = old_side(gate, reports)
     cases = tuple(case.id for case in gate.case)
@@ -225,7 +210,7 @@ def with_gate(
     return runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
 
 
-def old_side(gate: NoiseGate, reports: Path) -> tuple[tuple[Reduced, ...], bool]:
+def old_side(gate: gates.NoiseGate, reports: Path) -> tuple[list[Reduced], bool]:
     """Return the runs that a gate was derived from, and whether they are the records themselves, unchanged.
 
     Without the records, the runs have costs, and neither environments nor outputs.
@@ -236,8 +221,8 @@ def old_side(gate: NoiseGate, reports: Path) -> tuple[tuple[Reduced, ...], bool]
     evidence = baselines.Baseline(name=gate.baseline, set_at=gate.made, runs=gate.evidence)
     places = baselines.places(evidence, reports)
     if not all(place.is_file() for place in places):
-        return tuple(_stand_in(gate, number) for number in range(len(gate.evidence))), False
-    runs = tuple(sides.load_all(baselines.records(evidence, reports)))
+        return [_stand_in(gate, number) for number in range(len(gate.evidence))], False
+    runs = sides.load_all(baselines.records(evidence, reports))
     for number, run in enumerate(runs):
         for case in gate.case:
             answer = run.answers.get((case.arm.id, case.question.id))
@@ -250,7 +235,7 @@ def old_side(gate: NoiseGate, reports: Path) -> tuple[tuple[Reduced, ...], bool]
     return runs, True
 
 
-def _stand_in(gate: NoiseGate, number: int) -> Reduced:
+def _stand_in(gate: gates.NoiseGate, number: int) -> Reduced:
     """Return a run of the evidence as far as the gate holds it."""
     evidence = gate.evidence[number]
     return Reduced(
@@ -269,7 +254,7 @@ def _stand_in(gate: NoiseGate, number: int) -> Reduced:
     )
 
 
-def _answer(case: GateCase, number: int) -> Answer:
+def _answer(case: gates.GateCase, number: int) -> Answer:
     return Answer(
         standing="shown",
         cost=case.costs[number],
@@ -280,7 +265,7 @@ def _answer(case: GateCase, number: int) -> Answer:
     )
 
 
-def check_comparable(gate: NoiseGate, new: Sequence[Reduced]) -> None:
+def check_comparable(gate: gates.NoiseGate, new: Sequence[Reduced]) -> None:
     """Refuse new runs that a gate says nothing about.
 
     Raises LevelfieldError: other hardware, or other settings: their noise is not the gate's.
@@ -305,29 +290,39 @@ def check_comparable(gate: NoiseGate, new: Sequence[Reduced]) -> None:
             )
 
 
-def show(gate: NoiseGate, console: Console) -> None:
+CASES: tuple[Column[gates.GateCase], ...] = (
+    Column("case", lambda case: phrases.clean(case.id), numeric=False),
+    Column("cost", lambda case: phrases.cost(case.cost, case.question.scenario)),
+    Column(
+        "spread",
+        lambda case: Cell(units.percent(case.spread), units.percent_range(case.spread_low, case.spread_high)),
+        interval="95 %",
+    ),
+    Column(
+        "limit",
+        lambda case: f"{phrases.cost(case.limit, case.question.scenario)} (× {phrases.factor(case.worse_above)})",
+    ),
+    Column("finds", lambda case: _change(case.finds)),
+)
+
+
+def show(gate: gates.NoiseGate, console: Console) -> None:
     """Print a gate. Texts from records are printed as they are, never as rich's markup."""
-    for line in _sentences(gate):
-        console.print(Text(phrases.clean(line, 1000)))
-    rows = []
-    for case in gate.case:
-        spread = f"{units.percent(case.spread)} ({units.percent_range(case.spread_low, case.spread_high)})"
-        limit = f"{phrases.cost(case.limit, case.question.scenario)} (× {phrases.factor(case.worse_above)})"
-        cost = phrases.cost(case.cost, case.question.scenario)
-        rows.append((phrases.clean(case.id), cost, spread, limit, _change(case.finds)))
-    console.print(grid(("case", "cost:", "spread (95 %):", "limit:", "finds:"), rows))
+    terminals.show(console, (text(phrases.clean(line, 1000)) for line in _sentences(gate)))
+    terminals.show(console, [rendered(make("", CASES, gate.case))])
     for each in gate.without:
-        console.print(Text(f"No limit for {phrases.clean(each.id)}: {phrases.clean(each.reason)}.", "yellow"))
+        line = f"No limit for {phrases.clean(each.id)}: {phrases.clean(each.reason)}."
+        terminals.show(console, [text(line, "yellow")])
 
 
-def _sentences(gate: NoiseGate) -> Iterator[str]:
+def _sentences(gate: gates.NoiseGate) -> Iterator[str]:
     runs, new = units.plural(len(gate.evidence), "run"), units.plural(gate.runs_each, "new run")
     yield (
         f"Limits for {new}, from the noise of {runs}: in at most {units.percent(gate.false_alarms)} of comparisons "
         f"without a change is any case called worse, {units.plural(len(gate.case), 'case')} together. A change of the "
         f"size under “finds” is called worse with a probability of {units.percent(gate.power)}."
     )
-    began_s = span_seconds([each.started for each in gate.evidence])
+    began_s = gates.span_seconds([each.started for each in gate.evidence])
     if began_s is not None:
         yield (
             f"The runs began within {units.roughly(began_s)}: what varies more slowly is not in the limits. "
@@ -335,7 +330,7 @@ def _sentences(gate: NoiseGate) -> Iterator[str]:
         )
     if gate.runs_each == 1:
         earlier = [case.earlier for case in gate.case]
-        two = [ratio(each.finds(2, gate.level, gate.power)) for each in earlier]
+        two = [gates.ratio(each.finds(2, gate.level, gate.power)) for each in earlier]
         span = f"{_change(min(two))} to {_change(max(two))}" if len(two) > 1 else _change(two[0])
         yield f"Two new runs, both above the limit, would find {span}: --runs-each 2."
     if gate.accepted:

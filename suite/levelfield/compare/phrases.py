@@ -11,7 +11,6 @@ from levelfield.compare.types import Change, ChangeGroup, Comparison, Drift, Met
 from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN, Case
 from levelfield.report import names, units
-from levelfield.report.markdown import interval
 
 MOST_WORDS = 12
 """Of a heading."""
@@ -90,16 +89,6 @@ def metric(name: Metric) -> str:
     return scenarios.get(name).phrase
 
 
-FACTS = ("where", "what", "old", "new")
-"""Of a table of what changed."""
-
-
-def headings(*, drifts: bool, sides: bool = True) -> tuple[str, ...]:
-    """Return the headings of a table of cases; those of figures end with a colon."""
-    figures = (*(("old:", "new:") if sides else ()), "new/old:", *(("after/before:",) if drifts else ()))
-    return ("arm", "case", *figures, "verdict", "")
-
-
 def cost(value: float | None, metric: Metric) -> str:
     """Write a cost with its unit: `21.3 ms`, `1.21 GiB`.
 
@@ -111,16 +100,9 @@ def cost(value: float | None, metric: Metric) -> str:
     return f"{units.time(value)} an item" if scenario.per_item and value is not None else units.time(value)
 
 
-def ratio(row: Row) -> str:
+def ratio(found: Estimate | None) -> str:
     """`1.031 (1.012–1.050)`: new over old; without bounds where there is no interval."""
-    if row.ratio is None:
-        return units.NO_VALUE
-    return interval(row.ratio.value, row.ratio.low, row.ratio.high, factor)
-
-
-def drift(row: Row) -> str:
-    """`1.004 (0.991–1.017)`: the old side after the new one over itself before; empty where it is not known."""
-    return "" if row.drift is None else interval(row.drift.value, row.drift.low, row.drift.high, factor)
+    return units.NO_VALUE if found is None else units.within(found, factor)
 
 
 def factor(value: float) -> str:
@@ -197,33 +179,6 @@ def further(row: Row, replicate: str = "run") -> str:
 def replicates(count: int, replicate: str) -> str:
     """Return the singular or plural of a unit of replication: `run`, `runs`, `launch`, `launches`."""
     return replicate if count == 1 else f"{replicate}{'es' if replicate.endswith('ch') else 's'}"
-
-
-def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
-    """Return the texts of a row: arm and case; old and new; ratio, verdict, note.
-
-    `brief`: leave out what all rows share: precision, threads and device.
-    """
-    return (
-        arms(row),
-        case(row, brief=brief),
-        cost(row.old, row.metric),
-        cost(row.new, row.metric),
-        ratio(row),
-        row.verdict.value,
-        note(row, replicate),
-    )
-
-
-def change_cells(title: str, found: Change) -> tuple[str, str, str, str]:
-    """Return the texts of a fact that changed: its group, its name, its old and its new value."""
-    name = found.name + (" (differs within a side)" if found.state == "varies" else "")
-    return clean(title), clean(name), value(found.old), value(found.new)
-
-
-def setting_cells(found: Setting) -> tuple[str, str, str, str, str]:
-    """Return the texts of a setting that changed: where, name, old, new, and what to do about it."""
-    return clean(found.where), clean(found.name), value(found.old), value(found.new), setting_note(found)
 
 
 def setting_note(found: Setting) -> str:

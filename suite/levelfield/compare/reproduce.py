@@ -11,11 +11,12 @@ from collections.abc import Container, Iterator, Sequence
 
 import msgspec
 
-from levelfield.analysis.summary import Answer, Reduced, question
+from levelfield.analysis.summary import Reduced, question
 from levelfield.analysis.types import Estimate
 from levelfield.compare import changes, drift, effects, phrases, rows, sides
 from levelfield.compare.conclusion import UNDECIDED, counted, exit_code, numerics
-from levelfield.compare.policy import judge, reproduction_policy
+from levelfield.compare.policy import reproduction_policy
+from levelfield.compare.rows import Draft
 from levelfield.compare.types import Comparison, Gate, Movement, Outcome, Row, Side, Verdict
 from levelfield.statistics.arrays import InsufficientData, UnusableData
 
@@ -34,7 +35,9 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     pairs = sides.pair_arms(theirs.arms, ours.arms)
     drifts = drift.find_drift(pairs, (theirs,), (ours,), same_hardware=same)
     moved = {(each.old_arm, *each.question[:3]) for each in drifts if each.movement in _MOVED}
-    judged = rows.in_order(_rows(theirs, ours, moved, same=same, allowed=allowed))
+    policy = reproduction_policy(allowed)
+    judged = rows.judge_rows(tuple(_drafts(theirs, ours)), policy)
+    judged = rows.in_order(_as_found(row, ours, moved, same=same) for row in judged)
     found = Comparison(
         answer=_answer(judged, sum(each.outcome == "worse" for each in drifts)),
         exit_code=UNDECIDED,
@@ -47,7 +50,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         changes=changes.compare_environments((theirs,), (ours,), pairs),
         gate=Gate(margin=allowed),
         method=(
-            f"Ratios are here over the report, with {1 - reproduction_policy(allowed).level:.0%} intervals over "
+            f"Ratios are here over the report, with {1 - policy.level:.0%} intervals over "
             f"launches. Reproduced means that the whole interval lies within {allowed:.0%} of no change."
         ),
         order="lumps",
@@ -57,14 +60,12 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     return msgspec.structs.replace(found, exit_code=exit_code(found)) if judged else found
 
 
-def _rows(
-    theirs: Reduced, ours: Reduced, moved: Container[tuple[str, str, str, int]], *, same: bool | None, allowed: float
-) -> Iterator[Row]:
+def _drafts(theirs: Reduced, ours: Reduced) -> Iterator[Draft]:
     for (arm, name), old in theirs.answers.items():
         if old.standing not in _WITH_NUMBERS or old.cost is None:
             continue  # nothing that could be reproduced
-        case = theirs.cases[name]
-        draft = Row(
+        case, new = theirs.cases[name], ours.answers.get((arm, name))
+        row = Row(
             case=case,
             metric=case.scenario,
             old_arm=arm,
@@ -75,51 +76,33 @@ def _rows(
             outcome="undecided",
             reason="this run did not measure it",
         )
-        new = ours.answers.get((arm, name))
         if new is None:
-            yield draft
+            yield Draft(row)
         elif new.cost is None or new.standing not in _WITH_NUMBERS:
             verdict = {"unequal": Verdict.UNEQUAL, "absent": Verdict.MISSING}.get(new.standing, Verdict.FAILED)
-            yield _with(draft, verdict, "undecided" if verdict is Verdict.MISSING else "worse", new.reason.rstrip("."))
+            outcome: Outcome = "undecided" if verdict is Verdict.MISSING else "worse"
+            yield Draft(_with(row, verdict, outcome, new.reason.rstrip(".")))
         else:
-            has_moved = (arm, *question(case)[:3]) in moved
-            yield _judged(draft, old, new, old.cost, new.cost, has_moved=has_moved, same=same, allowed=allowed)
+            effect, many = effect_of(old.launch_costs, new.launch_costs), len(new.launch_costs)
+            row = msgspec.structs.replace(row, new=new.cost, new_replicates=many, ratio=Estimate(new.cost / old.cost))
+            row = _with(row, Verdict.UNDECIDED, "undecided", "" if effect else _TOO_FEW)
+            yield Draft(row if effect else msgspec.structs.replace(row, further=max(1, FEWEST - many)), effect)
 
 
 def _with(row: Row, verdict: Verdict, outcome: Outcome, reason: str) -> Row:
-    return msgspec.structs.replace(row, verdict=verdict, outcome=outcome, reason=reason)
+    return msgspec.structs.replace(row, verdict=verdict, outcome=outcome, reason=reason, further=None)
 
 
-def _judged(
-    draft: Row,
-    old: Answer,
-    new: Answer,
-    theirs: float,
-    ours: float,
-    *,
-    has_moved: bool,
-    same: bool | None,
-    allowed: float,
-) -> Row:
-    effect = effect_of(old.launch_costs, new.launch_costs)
-    found = None if effect is None else judge([effect], reproduction_policy(allowed))[0]
-    row = msgspec.structs.replace(
-        draft,
-        new=ours,
-        new_replicates=len(new.launch_costs),
-        ratio=Estimate(ours / theirs) if found is None else found.ratio,
-        confidence=None if found is None else found.confidence,
-    )
-    if has_moved:
-        return _with(row, Verdict.MOVED, "worse", new.reason.rstrip("."))
+def _as_found(row: Row, ours: Reduced, moved: Container[tuple[str, str, str, int]], *, same: bool | None) -> Row:
+    """Take back the verdict on a time of something else, or of another machine."""
+    if row.ratio is None:
+        return row
+    if (row.new_arm, *question(row.case)[:3]) in moved:
+        return _with(row, Verdict.MOVED, "worse", ours.answers[row.new_arm, row.case.id].reason.rstrip("."))
     if same is not True:
         why = "other hardware" if same is False else "a record does not name its processor"
         return _with(row, Verdict.INCOMPARABLE, "undecided", why)
-    if found is None:
-        return msgspec.structs.replace(
-            row, verdict=Verdict.UNDECIDED, reason=_TOO_FEW, further=max(1, FEWEST - row.new_replicates)
-        )
-    return msgspec.structs.replace(row, verdict=found.verdict, outcome=found.outcome, reason="", further=found.further)
+    return row
 
 
 def effect_of(theirs: Sequence[float], ours: Sequence[float]) -> effects.Effect | None:

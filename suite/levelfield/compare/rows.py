@@ -9,24 +9,10 @@ import numpy as np
 
 from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
-from levelfield.compare import effects, order_in_time
+from levelfield.compare import effects, order_in_time, sides
 from levelfield.compare.effects import Effect
 from levelfield.compare.gate import judged_by_limit, why_no_limit
-from levelfield.compare.policy import Judgement, change_policy, judge, of_metric
-from levelfield.compare.sides import (
-    CaseResults,
-    Pair,
-    by_arm,
-    describe_difference,
-    different_digests,
-    different_timed_region,
-    first_reason,
-    reason_for_failure,
-    similar_case,
-    trusted_cost,
-    verdict_without_costs,
-    why_not_judged,
-)
+from levelfield.compare.policy import Judgement, Policy, change_policy, judge, of_metric
 from levelfield.compare.types import Gate, Metric, Outcome, Row, Verdict
 from levelfield.record.schema import Case
 
@@ -41,7 +27,7 @@ class Selection(msgspec.Struct, frozen=True):
     """Globs on result ids (`onnxruntime/*`, `*/resnet50/*`); none: all."""
     metrics: tuple[Metric, ...] = ()
 
-    def includes(self, arms: Pair, case: Case) -> bool:
+    def includes(self, arms: sides.Pair, case: Case) -> bool:
         """Return whether a case of a pair of arms is selected, by the id of either.
 
         `arms`, `case`: the pair, in which one id may be empty, and the case.
@@ -61,10 +47,10 @@ class Draft(msgspec.Struct, frozen=True):
     """What one more replicate on each side takes."""
 
 
-def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
+def judge_rows(drafts: Sequence[Draft], policy: Policy, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
     """Judge all rows that have an effect together."""
     effects = [draft.effect for draft in drafts if draft.effect is not None]
-    judgements = iter(judge(effects, change_policy(gate)))
+    judgements = iter(judge(effects, policy))
     return tuple(
         draft.row if draft.effect is None else _judged(draft, next(judgements), longest_seconds) for draft in drafts
     )
@@ -85,13 +71,13 @@ class _Sides(msgspec.Struct, frozen=True):
     turns: tuple[tuple[int, int], ...]
     """Pairs of runs that were made in turns: index of the old and of the new one."""
 
-    def paired_costs(self, arms: Pair, case: str) -> tuple[list[float], list[float]] | None:
+    def paired_costs(self, arms: sides.Pair, case: str) -> tuple[list[float], list[float]] | None:
         """Return the costs of the pairs in which both runs have one; None where they are too few."""
         found = [
             (old, new)
             for first, second in self.turns
-            if (old := trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
-            and (new := trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
+            if (old := sides.trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
+            and (new := sides.trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
         ]
         if len(found) < order_in_time.MIN_PAIRS:
             return None
@@ -116,7 +102,7 @@ class _Sides(msgspec.Struct, frozen=True):
 def compare_rows(
     old: Sequence[Reduced],
     new: Sequence[Reduced],
-    pairs: Sequence[Pair],
+    pairs: Sequence[sides.Pair],
     gate: Gate,
     selection: Selection,
     *,
@@ -132,13 +118,13 @@ def compare_rows(
     `same_hardware`: whether both sides ran on the same hardware; None where that is not known.
     """
     turns = order_in_time.pairs_in_turns(*([run.moment for run in side] for side in (old, new)))
-    sides = _Sides(old, new, gate, turns)
+    given = _Sides(old, new, gate, turns)
     drafts = [
         draft
-        for draft in _drafts(sides, pairs)
+        for draft in _drafts(given, pairs)
         if selection.includes((draft.row.old_arm, draft.row.new_arm), draft.row.case)
     ]
-    rows = judge_rows(drafts, gate, longest_seconds=MOST_FURTHER_SECONDS)
+    rows = judge_rows(drafts, change_policy(gate), longest_seconds=MOST_FURTHER_SECONDS)
     return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
 
 
@@ -159,11 +145,11 @@ def _order(row: Row) -> tuple[int, bool, float, int]:
     return _OUTCOMES.index(row.outcome), row.ratio is None, -ratio, _VERDICTS.index(row.verdict)
 
 
-def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
+def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: sides.Pair, selection: Selection) -> bool:
     """Return whether both sides of a pair of arms answered a selected case, or nearly so (`similar_case`)."""
     first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
     return any(
-        name in second or similar_case(case, second) is not None
+        name in second or sides.similar_case(case, second) is not None
         for name, case in first.items()
         if selection.includes(pair, case)
     )
@@ -173,20 +159,20 @@ def _cases_of(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
     return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
 
 
-def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
-    cases = _cases(sides.old), _cases(sides.new)
-    results = by_arm(sides.old), by_arm(sides.new)
+def _drafts(given: _Sides, pairs: Sequence[sides.Pair]) -> Iterator[Draft]:
+    cases = _cases(given.old), _cases(given.new)
+    results = sides.by_arm(given.old), sides.by_arm(given.new)
     for arms in pairs:
         before, after = results[0].get(arms[0], {}), results[1].get(arms[1], {})
         alone = {name: cases[1][name] for name in after if name not in before}
         for name, first in before.items():
             if name in after:
-                yield from _both(cases[0][name], arms, first, after[name], sides)
+                yield from _both(cases[0][name], arms, first, after[name], given)
                 continue
-            other = similar_case(cases[0][name], alone)
+            other = sides.similar_case(cases[0][name], alone)
             if other is not None:
                 del alone[other.id]
-                reason = describe_difference(cases[0][name], other)
+                reason = sides.describe_difference(cases[0][name], other)
                 yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
             elif first.costs or first.with_standing("unequal"):
                 reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
@@ -199,35 +185,37 @@ def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
     return {name: case for run in runs for name, case in run.cases.items()}
 
 
-def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
+def _added(case: Case, arms: sides.Pair, after: sides.CaseResults) -> Iterator[Draft]:
     """Yield a case that the old side does not have: nothing can have got worse, and a failure is still shown."""
     unequal = after.with_standing("unequal")
     if after.with_standing("failed"):
-        yield _draft(case, arms, Verdict.FAILED, "undecided", reason_for_failure(after))
+        yield _draft(case, arms, Verdict.FAILED, "undecided", sides.reason_for_failure(after))
     elif unequal:
-        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", first_reason(unequal))
+        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", sides.first_reason(unequal))
     elif after.costs:
         reason = "the old side did not measure it" if arms[0] else "the old side does not have this arm"
         yield _draft(case, arms, Verdict.ADDED, "aside", reason)
 
 
-def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
+def _both(
+    case: Case, arms: sides.Pair, before: sides.CaseResults, after: sides.CaseResults, given: _Sides
+) -> Iterator[Draft]:
     """Yield a case that both sides have; nothing where neither supports it."""
-    without_costs = verdict_without_costs(before, after)
+    without_costs = sides.verdict_without_costs(before, after)
     if without_costs is not None:
         if without_costs[0] is not Verdict.MISSING or not (after.unsupported and before.unsupported):
             yield _draft(case, arms, *without_costs)
         return
-    reason = different_digests(before.answers, after.answers)
+    reason = sides.different_digests(before.answers, after.answers)
     if case.timed:
-        reason = reason or different_timed_region(sides.old, sides.new)
+        reason = reason or sides.different_timed_region(given.old, given.new)
     if reason:
         yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
     else:
-        yield _measured(case, arms, (before.costs, after.costs), sides)
+        yield _measured(case, arms, (before.costs, after.costs), given)
 
 
-def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> Draft:
+def _draft(case: Case, arms: sides.Pair, verdict: Verdict, outcome: Outcome, reason: str) -> Draft:
     return Draft(
         Row(
             case=case,
@@ -241,16 +229,16 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
     )
 
 
-def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
-    derived = sides.gate.derived
-    pairs = sides.paired_costs(arms, case.id) if derived is None else None
+def _measured(case: Case, arms: sides.Pair, costs: tuple[list[float], list[float]], given: _Sides) -> Draft:
+    derived = given.gate.derived
+    pairs = given.paired_costs(arms, case.id) if derived is None else None
     costs = pairs or costs
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
     if derived is not None:
-        reason = why_no_limit(f"{arms[0]}/{case.id}", derived, sides.labels)
+        reason = why_no_limit(f"{arms[0]}/{case.id}", derived, given.labels)
     else:
-        reason = why_not_judged(counts, sides.labels)
+        reason = sides.why_not_judged(counts, given.labels)
     row = Row(
         case=case,
         metric=case.scenario,
@@ -267,9 +255,9 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
         paired=pairs is not None,
     )
     if derived is not None:
-        return Draft(row if reason else judged_by_limit(row, costs, sides.gate, derived))
+        return Draft(row if reason else judged_by_limit(row, costs, given.gate, derived))
     effect = effects.from_runs if pairs is None else effects.from_paired_runs
-    return Draft(row) if reason else Draft(row, effect(*costs), sides.seconds)
+    return Draft(row) if reason else Draft(row, effect(*costs), given.seconds)
 
 
 def _on_other_hardware(row: Row) -> Row:

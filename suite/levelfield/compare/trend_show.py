@@ -6,19 +6,18 @@ characters.
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from levelfield.analysis.environment import recorded
 from levelfield.analysis.summary import CANARY
 from levelfield.analysis.types import Estimate
-from levelfield.compare.trend import Change, Difference, Point, Series, Trend
-from levelfield.errors import printable, shortened
+from levelfield.compare.trend import ChangePoint, Difference, Point, Series, SeriesTrend, Trend, Trends
+from levelfield.errors import shortened
 from levelfield.record.schema import UNKNOWN
-from levelfield.report import units
+from levelfield.report import tables, units
 from levelfield.report.sentences import LABELS
-from levelfield.terminals import grid
+from levelfield.report.tables import Cell, Column, Kind, Table, rendered, text
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _LONGEST_VALUE = 48
@@ -26,17 +25,24 @@ _MOST_DIFFERENCES = 20
 _LAUNCHERS = {"docker": "in containers", "venv": "in virtual environments", "host": "in an interpreter of the host"}
 _WORDS = {"ns": ("slower", "faster"), "items/s": ("faster", "slower"), "bytes": ("larger", "smaller")}
 """What more of a unit means, and less."""
+_KINDS: dict[str, Kind] = {"ns": "time", "items/s": "rate", "bytes": "bytes"}
 RULE = (
     "Levels are found by optimal segmentation of the log estimates (one more costs 3 × variance × log of the runs), an "
     "outlier is no level, and changes under {margin} are not called."
 )
 
 
-def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
-    """Yield two lines: what the trend of a result is, and its metric and machine."""
-    yield note(f"{series.result}: {answer(series, found)}", "bold")
-    metric = _metric(series)
-    yield note(f"{metric[:1].upper()}{metric[1:]} on {_origin(series)}.", "dim")
+def shown(found: Trends, *, last: int) -> Iterator[RenderableType]:
+    """Yield every trend: what it is, the newest runs, and what differs where the level changed, the newest first."""
+    for one in found.results:
+        yield Text()
+        yield text(f"{one.series.result}: {answer(one.series, one.trend)}", "bold")
+        metric = _metric(one.series)
+        yield text(f"{metric[:1].upper()}{metric[1:]} on {_origin(one.series)}.", "dim")
+        yield rendered(_points(one, last))
+        for change in reversed(one.changes):
+            yield from _changed(one.series, change)
+    yield text(RULE.format(margin=units.percent(found.margin)), "dim")
 
 
 def _metric(series: Series) -> str:
@@ -56,52 +62,83 @@ def answer(series: Series, found: Trend) -> str:
     if not found.changes:
         return f"one level over {counted}."
     last = found.changes[-1]
-    since = _day(series.points[last.at].started)
+    since = series.points[last.at].started[:10]
     more = f"; {units.plural(len(found.changes) - 1, 'earlier change')}" if len(found.changes) > 1 else ""
     tail = " (one run so far: measure again to confirm)" if last.runs == 1 else f" ({units.plural(last.runs, 'run')})"
     return f"{_change(last.ratio, series.unit)} since {since}{tail}{more}."
 
 
-def table(series: Series, found: Trend, *, last: int) -> Table:
+def _points(one: SeriesTrend, last: int) -> Table:
     """Return a table of the newest runs, one a line."""
-    points = series.points[-last:] if last else series.points
-    first = len(series.points) - len(points)
-    changed = {change.at: change for change in found.changes}
-    rows = []
-    for index, point in enumerate(points, start=first):
-        remark = note(_remark(point, changed.get(index), series.unit), "bold yellow" if index in changed else "dim")
-        rows.append((f"{_day(point.started)} {point.started[11:16]}", point.run, _value(point, series.unit), remark))
-    intervals = "\n(95 % in the minutes of the run)" if any(point.low for point in points) else ""
-    return grid(("started (UTC)", "run", f"{_metric(series)}{intervals}:", ""), rows, whole=("started (UTC)",))
+    series, changed = one.series, {change.run: change.ratio for change in one.changes}
 
+    def remark(point: Point) -> Cell:
+        parts = [f"← {_change(changed[point.run], series.unit)}"] if point.run in changed else []
+        if point.estimate is None:
+            parts.append("not equal" if point.standing == "unequal" else point.standing)
+        parts += [f"labelled {label}" if label in LABELS else label for label in point.labels.split(",") if label]
+        return Cell(", ".join(parts), tone="undecided" if point.run in changed else "note")
 
-def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iterator[RenderableType]:
-    """Yield what differs in the environment at a change of level."""
-    before, after = series.points[one.before], series.points[one.at]
-    yield note(f"{_change(one.ratio, series.unit)} from {after.run} on; what is not as it was in {before.run}:", "bold")
-    if not differing:
-        yield note("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
-        return
-    yield grid(
-        ("", "", "was", "is"),
-        (
-            (f"  {fact.group}", fact.name, fact_value(fact, fact.before), fact_value(fact, fact.after))
-            for fact in differing[:_MOST_DIFFERENCES]
+    points = series.points[-last:]
+    columns: tuple[Column[Point], ...] = (
+        Column("started (UTC)", lambda it: f"{it.started[:10]} {it.started[11:16]}", numeric=False, whole=True),
+        Column("run", lambda it: it.run, numeric=False),
+        Column(
+            _metric(series),
+            _estimate,
+            _KINDS[series.unit],
+            interval="95 % in the minutes of the run" if any(point.low for point in points) else "",
         ),
+        Column("", remark, numeric=False),
     )
-    if len(differing) > _MOST_DIFFERENCES:
-        yield note(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
+    return tables.make("", columns, points)
+
+
+def _estimate(point: Point) -> Estimate | None:
+    return None if point.estimate is None else Estimate(point.estimate, point.low, point.high)
+
+
+_DIFFERENCES: tuple[Column[Difference], ...] = (
+    Column("", lambda fact: fact.group, numeric=False),
+    Column("", lambda fact: fact.name, numeric=False),
+    Column("was", lambda fact: fact_value(fact, fact.before), numeric=False),
+    Column("is", lambda fact: fact_value(fact, fact.after), numeric=False),
+)
+
+
+def _changed(series: Series, one: ChangePoint) -> Iterator[RenderableType]:
+    """Yield what differs in the environment at a change of level."""
+    yield text(f"{_change(one.ratio, series.unit)} from {one.run} on; what is not as it was in {one.before}:", "bold")
+    if not one.differences:
+        yield text("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
+        return
+    yield rendered(tables.make("", _DIFFERENCES, one.differences[:_MOST_DIFFERENCES]))
+    if len(one.differences) > _MOST_DIFFERENCES:
+        yield text(f"  and {len(one.differences) - _MOST_DIFFERENCES} more.", "dim")
+
+
+def _newest(one: Series) -> Cell:
+    newest = one.points[-1].estimate
+    return tables.cell(None if newest is None else Estimate(newest), _KINDS[one.unit])
+
+
+_OVERVIEW: tuple[Column[Series], ...] = (
+    Column("result", lambda one: one.result, numeric=False),
+    Column("runs", lambda one: str(len(one.points))),
+    Column("newest", _newest),
+    Column(
+        "",
+        lambda one: sparkline([point.estimate for point in one.points if point.estimate is not None][-20:]),
+        numeric=False,
+        whole=True,
+    ),
+)
 
 
 def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
     """List every series with its newest value, machine by machine."""
     for origin in dict.fromkeys(map(_origin, all_series)):
-        rows = []
-        for one in (each for each in all_series if _origin(each) == origin):
-            values = [point.estimate for point in one.points if point.estimate is not None]
-            newest = _value(one.points[-1], one.unit, interval=False)
-            rows.append((one.result, str(len(one.points)), newest, sparkline(values[-20:])))
-        yield grid(("result", "runs:", "newest:", ""), rows, title=origin, whole=("",))
+        yield rendered(tables.make(origin, _OVERVIEW, [one for one in all_series if _origin(one) == origin]))
 
 
 def _origin(one: Series) -> str:
@@ -119,43 +156,9 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_HEIGHTS[round((value - low) / (high - low) * (len(_HEIGHTS) - 1))] for value in values)
 
 
-def print_parts(console: Console, parts: Iterator[RenderableType] | Sequence[RenderableType]) -> None:
-    """Print parts as they are, without interpreting markup or highlighting numbers."""
-    for part in parts:
-        console.print(part, highlight=False, markup=False)
-
-
-def rule(margin: float) -> Text:
-    """Return a note on how changes are found."""
-    return note(RULE.format(margin=units.percent(margin)), "dim")
-
-
-def note(text: str, style: str = "dim") -> Text:
-    """Return a styled line of text, without control characters."""
-    return Text(printable(text), style)
-
-
-def _day(moment: str) -> str:
-    return moment[:10]
-
-
 def _change(ratio: float, unit: str) -> str:
     more, less = _WORDS.get(unit, ("more", "less"))
     return f"{units.percent(abs(ratio - 1))} {more if ratio > 1 else less}"
-
-
-def _value(point: Point, unit: str, *, interval: bool = True) -> str:
-    if point.estimate is None:
-        return units.NO_VALUE
-    low, high = (point.low, point.high) if interval else (None, None)
-    estimate = Estimate(point.estimate, low, high)
-    match unit:
-        case "ns":
-            return units.time_with_interval(estimate)
-        case "bytes":
-            return units.size(point.estimate)
-        case _:
-            return units.rate_with_interval(estimate)
 
 
 def value(number: float, unit: str) -> str:
@@ -167,14 +170,6 @@ def value(number: float, unit: str) -> str:
             return units.size(number)
         case _:
             return f"{units.rate(number)} {unit}"
-
-
-def _remark(point: Point, change_: Change | None, unit: str) -> str:
-    parts = [f"← {_change(change_.ratio, unit)}"] if change_ else []
-    if point.estimate is None:
-        parts.append("not equal" if point.standing == "unequal" else point.standing)
-    parts += [f"labelled {label}" if label in LABELS else label for label in point.labels.split(",") if label]
-    return ", ".join(parts)
 
 
 def fact_value(fact: Difference, value: str | None) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from levelfield.analysis.summary import Answer, Reduced, question
 from levelfield.analysis.types import Estimate
 from levelfield.compare import changes, drift, phrases, rows, sides
-from levelfield.compare.conclusion import all_mended, counted, exit_code, numerics
+from levelfield.compare.conclusion import all_mended, conclude, counted, numerics
 from levelfield.compare.policy import of_metric
 from levelfield.compare.sides import NOT_MEASURED, Pair
 from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, Setting, Side, Verdict
@@ -64,23 +64,24 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
         judged = tuple(map(_not_attributable, judged))
         drifts = tuple(map(_drift_not_attributable, drifts))
     judged = rows.in_order(judged)
-    comparison = Comparison(
-        answer=_answer(judged, drifts, lost, gate, design.to_come),
-        exit_code=0,
-        kind="upgrade",
-        old=_side(design, 0, phases.before, phases.after),
-        new=_side(design, 1, phases.new),
-        notes=tuple(_notes(design, phases, found)),
-        rows=judged,
-        drifts=drifts,
-        changes=changes.compare_environments(phases.old, phases.new, pairs),
-        gate=gate,
-        method=_method(gate, bracketed=not design.one_way),
-        replicate="boot",
-        order="turns" if phases.after else "lumps",
-        settings=(*lost, *(each for each in found if each not in lost)),
+    return conclude(
+        Comparison(
+            answer=_answer(judged, drifts, lost, gate, design.to_come),
+            exit_code=0,
+            kind="upgrade",
+            old=_side(design, 0, phases.before, phases.after),
+            new=_side(design, 1, phases.new),
+            notes=tuple(_notes(design, phases, found)),
+            rows=judged,
+            drifts=drifts,
+            changes=changes.compare_environments(phases.old, phases.new, pairs),
+            gate=gate,
+            method=_method(gate, bracketed=not design.one_way),
+            replicate="boot",
+            order="turns" if phases.after else "lumps",
+            settings=(*lost, *(each for each in found if each not in lost)),
+        )
     )
-    return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
 
 def _pairs(design: Design, phases: Phases) -> tuple[Pair, ...]:

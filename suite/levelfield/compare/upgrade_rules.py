@@ -41,6 +41,10 @@ _SYSCTL = "A kernel parameter: a restart loses it unless a file in /etc/sysctl.d
 _SYSFS = "A restart loses it unless a service or tmpfiles.d sets it."
 _HARDWARE = "Part of the hardware: see whether this is the same machine, and whether all of it works."
 _GPU = "A restart, or a load of the driver, loses it unless a service sets it."
+_MODULE = "A parameter of the driver's module (NVreg_EnableGpuFirmware)."
+_KEPT = "The device keeps it; a change takes effect at the next restart."
+_RESET = "A change takes effect when the GPU is reset (nvidia-smi -r)."
+_LINK = "The link came up otherwise: look at the slot, the riser and the firmware's set-up, then restart."
 _PROCESS = "A limit of the process: run every boot in the same way (the same unit, or by hand)."
 _VERSION = "A version of the software."
 _CONFIGURED = "Set in the engine's configuration, or by its default."
@@ -54,12 +58,7 @@ RULES = (
     Rule("gpu, device * GSP firmware", "stack", "The driver brings it.", identifies=True),
     Rule("gpu, device * firmware", "stack", _VERSION, identifies=True),
     Rule("gpu, device * InfoROM", "stack", _VERSION, identifies=True),
-    Rule(
-        "gpu, device * GSP",
-        "default",
-        "A parameter of the driver's module (NVreg_EnableGpuFirmware).",
-        providers=DRIVER,
-    ),
+    Rule("gpu, device * GSP", "default", _MODULE, providers=DRIVER),
     Rule("gpu, device * name", "setting", _HARDWARE),
     Rule("gpu, device * compute capability", "setting", _HARDWARE),
     Rule("gpu, device * memory bytes", "default", "The driver keeps a part of it; so does ECC.", providers=DRIVER),
@@ -70,24 +69,9 @@ RULES = (
     Rule("gpu, device * power limit*", "setting", _GPU, providers=DRIVER),
     Rule("gpu, device * persistence mode", "setting", _GPU, providers=DRIVER),
     Rule("gpu, device * compute mode", "setting", _GPU, providers=DRIVER),
-    Rule(
-        "gpu, device * ECC*",
-        "setting",
-        "The device keeps it; a change takes effect at the next restart.",
-        providers=DRIVER,
-    ),
-    Rule(
-        "gpu, device * MIG*",
-        "setting",
-        "A change takes effect when the GPU is reset (nvidia-smi -r).",
-        providers=DRIVER,
-    ),
-    Rule(
-        "gpu, device * PCIe *",
-        "setting",
-        "The link came up otherwise: look at the slot, the riser and the firmware's set-up, then restart.",
-        providers=DRIVER,
-    ),
+    Rule("gpu, device * ECC*", "setting", _KEPT, providers=DRIVER),
+    Rule("gpu, device * MIG*", "setting", _RESET, providers=DRIVER),
+    Rule("gpu, device * PCIe *", "setting", _LINK, providers=DRIVER),
     # The kernel.
     Rule("kernel, release", "stack", _VERSION, identifies=True),
     Rule("kernel, version", "stack", "The build of the kernel.", identifies=True),

@@ -84,28 +84,20 @@ def _kind(known: DataSet) -> tuple[str, str]:
 
 
 def _score(score: Score) -> Cell | None:
-    if score.value is None:
-        return None
-    write = _number if score.metric in _CORRELATIONS else _percent
-    interval = "" if score.low is None or score.high is None else f"{write(score.low)}–{write(score.high)}"
-    unit = "" if score.metric in _CORRELATIONS else f"{units.NBSP}%"
-    return Cell(f"{write(score.value)}{unit}", interval)
+    return None if score.value is None else _written(score, score.value)
 
 
-def _percent(share: float) -> str:
-    return units.fixed(100 * share, 1)
+def _written(found: Score | Loss, value: float, *, difference: bool = False) -> Cell:
+    """Write a measure with its interval: a correlation, or percents; or a difference of such."""
+    correlation = found.metric in _CORRELATIONS
 
+    def write(share: float) -> str:
+        return units.fixed(share, 3) if correlation else units.fixed(100 * share, 1)
 
-def _number(value: float) -> str:
-    return units.fixed(value, 3)
-
-
-def _difference(loss: Loss) -> Cell:
-    correlation = loss.metric in _CORRELATIONS
-    write = _number if correlation else _percent
-    sign = "+" if loss.difference > 0 else ""
-    interval = "" if loss.low is None or loss.high is None else f"{write(loss.low)} to {write(loss.high)}"
-    return Cell(f"{sign}{write(loss.difference)}{'' if correlation else f'{units.NBSP}points'}", interval)
+    to, unit = (" to ", "points") if difference else ("–", "%")
+    interval = "" if found.low is None or found.high is None else f"{write(found.low)}{to}{write(found.high)}"
+    sign = "+" if difference and value > 0 else ""
+    return Cell(f"{sign}{write(value)}{'' if correlation else f'{units.NBSP}{unit}'}", interval)
 
 
 def _p(loss: Loss) -> str | None:
@@ -114,7 +106,7 @@ def _p(loss: Loss) -> str | None:
 
 _LOSSES: tuple[Column[Loss], ...] = (
     Column("Measure", lambda loss: loss.metric),
-    Column("Difference", _difference),
+    Column("Difference", lambda loss: _written(loss, loss.difference, difference=True)),
     Column("Right in fp32 alone", lambda loss: loss.lost),
     Column("Right here alone", lambda loss: loss.gained),
     Column("P", _p),

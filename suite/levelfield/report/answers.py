@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from levelfield.analysis import Analysis
-from levelfield.analysis.types import BlockStates, ConvergenceBlock, Estimate, LoadGenBlock, RankedRow, TimedBlock
+from levelfield.analysis.types import BlockStates, ConvergenceBlock, Estimate, LoadGenBlock, TimedBlock
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Case, Run
 from levelfield.report import names, sentences, states, units
@@ -100,8 +100,8 @@ def _sentence(analysis: Analysis, block: Main) -> str:
         return f"not ranked ({block.unranked_reason})."
     found = sentences.order(block)
     level, following, unplaced = found.level, found.following, found.unplaced
-    tail = f"; next {following.arm}, {_behind(following)}" if following is not None else ""
-    tail += f"; {unplaced[0].arm} cannot be placed, {_behind(unplaced[0])}" if unplaced else ""
+    tail = f"; next {following.arm}, {sentences.behind(following)}" if following is not None else ""
+    tail += f"; {unplaced[0].arm} cannot be placed, {sentences.behind(unplaced[0])}" if unplaced else ""
     tail += f", nor can {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
     if len(level) == 1:
         top = f"is first at {sentences.goal(block)}" if isinstance(block, ConvergenceBlock) else "is fastest"
@@ -117,11 +117,6 @@ def _sentence(analysis: Analysis, block: Main) -> str:
         return f"{who}, {within}{tail}."
     apart = units.behind(Estimate(1 + wide))[0].removeprefix("+")
     return f"{who} are not separated, at most {apart} apart ({_remedy(analysis)} may tell){tail}."
-
-
-def _behind(row: RankedRow) -> str:
-    value, bounds = units.behind(row.ratio) if row.ratio is not None else (units.NO_VALUE, "")
-    return f"{value} ({bounds})" if bounds else value
 
 
 def _remedy(analysis: Analysis) -> str:

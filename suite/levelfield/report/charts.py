@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from levelfield.analysis.types import ArmRow, Canary, ColdBlock, Estimate, MemoryBlock, RankedRow, TimedBlock
+from levelfield.analysis.types import ArmRow, Canary, ColdBlock, Estimate, MemoryBlock, RankedBlock, RankedRow, compared
 from levelfield.report import units
 
 LOG_FROM = 3.0
@@ -179,37 +179,26 @@ class Course(msgspec.Struct, frozen=True):
     summary: str
 
 
-def timed(block: TimedBlock) -> Chart | None:
-    """Return a chart of every arm that has numbers, on one axis; None where none has."""
-    case = block.case
-    results = [
-        (row, row.compared(case), row.launch_items_per_second if case.per_item else row.launch_medians_ns)
-        for row in block.rows
-    ]
+def ranked(block: RankedBlock, *, rate: str = "", time: str = "") -> Chart | None:
+    """Return a chart of what the arms are compared by, arms without numbers last; None where none has any.
+
+    `rate`, `time`: what is written behind each rate, and behind the unit of times.
+    """
+    results = [(row, *compared(row, block.case)) for row in block.rows]
     results.sort(key=lambda result: result[1] is None)
-    return of_rates(results, case.rate_unit, "/s") if case.per_item else of_times(results, " a call")
+    if not (values := _plotted(results)):
+        return None
+    if block.case.per_item:
+        scale = units.scale_count(max(values))
+        axis = make_axis(values, scale.factor, f"{scale.unit} {block.case.rate_unit}".strip(), "higher is better")
+        return _interval_chart(results, axis, lambda value: f"{units.rate(value)}{rate}")
+    scale = units.scale_ns(min(values))
+    axis = make_axis(values, scale.factor, f"{scale.unit}{time}", "lower is better")
+    return _interval_chart(results, axis, units.time)
 
 
 Result: TypeAlias = tuple[RankedRow, Estimate | None, tuple[float, ...]]
 """An arm's row, its estimate, and the values of its launches."""
-
-
-def of_rates(results: Sequence[Result], unit: str, written: str) -> Chart | None:
-    """Return a chart of rates in a unit, which is `written` behind each; None where there is none."""
-    if not (values := _plotted(results)):
-        return None
-    scale = units.scale_count(max(values))
-    axis = make_axis(values, scale.factor, f"{scale.unit} {unit}".strip(), "higher is better")
-    return _interval_chart(results, axis, lambda rate: f"{units.rate(rate)}{written}")
-
-
-def of_times(results: Sequence[Result], what: str = "") -> Chart | None:
-    """Return a chart of times (`what`: of what they are); None where there is none."""
-    if not (values := _plotted(results)):
-        return None
-    scale = units.scale_ns(min(values))
-    axis = make_axis(values, scale.factor, f"{scale.unit}{what}", "lower is better")
-    return _interval_chart(results, axis, units.time)
 
 
 def _plotted(results: Iterable[Result]) -> list[float]:
@@ -228,14 +217,10 @@ def _interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[floa
     def mark(row: RankedRow, estimate: Estimate | None, launches: tuple[float, ...]) -> Mark:
         if estimate is None:
             return Mark(row, row.standing)
-        low, high = _bounds(axis, estimate.low, estimate.high)
-        return Mark(row, write(estimate.value), axis.at(estimate.value), low, high, tuple(map(axis.at, launches)))
+        at = estimate.each(axis.at)
+        return Mark(row, write(estimate.value), at.value, at.low, at.high, tuple(map(axis.at, launches)))
 
     return Chart(axis, tuple(mark(*result) for result in results))
-
-
-def _bounds(axis: Axis, *bounds: float | None) -> list[float | None]:
-    return [None if bound is None else axis.at(bound) for bound in bounds]
 
 
 PHASES = ("start", "import", "load and compile", "first call")
@@ -273,10 +258,10 @@ def memory(block: MemoryBlock) -> Chart | None:
     bars = []
     for row in block.rows:
         if row.peak_bytes is not None:
-            peak = Part(phase="peak", start=0.0, width=axis.at(row.peak_bytes), value=units.size(row.peak_bytes))
-            low, high = _bounds(axis, row.least_bytes, row.most_bytes)
+            at = Estimate(row.peak_bytes, row.least_bytes, row.most_bytes).each(axis.at)
+            peak = Part(phase="peak", start=0.0, width=at.value, value=units.size(row.peak_bytes))
             cut = (row.most_bytes or 0.0) > axis.high
-            low, high = (None, None) if cut else (low, high)
+            low, high = (None, None) if cut else (at.low, at.high)
             bars.append(Mark(row, peak.value, low=low, high=high, parts=(peak,), cut=cut))
     return _bar_chart(axis, block, bars, phases=False)
 

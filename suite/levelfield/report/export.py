@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from levelfield.analysis import Analysis, collect
-from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
+from levelfield.analysis.summary import measure_of
+from levelfield.analysis.types import AnyRow, Estimate, MemoryRow, Row, compared
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
 from levelfield.record.states import State, judge, levels_of
 from levelfield.report import results
@@ -111,21 +112,13 @@ def _results(run: Run, analysis: Analysis) -> Rows:
 
 
 def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
-    match row:
-        case Row():
-            metric, unit = ("items per second", "items/s") if case.per_item else ("geometric mean call", "ns")
-            return metric, unit, row.compared(case)
-        case ConvergenceRow():
-            return "time to accuracy", "ns", row.time_ns
-        case LoadGenRow() if case.per_item:
-            return f"LoadGen {case.definition.driven_as}", "items/s", row.per_second
-        case LoadGenRow():
-            return f"LoadGen {case.definition.driven_as}", "ns", row.value_ns
-        case ColdRow():
-            return "time to first answer", "ns", row.total_ns
-        case MemoryRow():
-            peak = None if row.peak_bytes is None else Estimate(row.peak_bytes, row.least_bytes, row.most_bytes)
-            return "peak memory", "bytes", peak
+    metric, unit = measure_of(case)
+    found, _ = compared(row, case)
+    if isinstance(row, MemoryRow) and found is not None:
+        found = Estimate(found.value, row.least_bytes, row.most_bytes)
+    if case.definition.driven_as:
+        return f"LoadGen {case.definition.driven_as}", unit, found
+    return "geometric mean call" if metric == "median call" else metric, unit, found
 
 
 def _launches(run: Run) -> Rows:

@@ -21,18 +21,7 @@ from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Absent, Run
-from levelfield.report import (
-    answers,
-    charts,
-    environment,
-    hardware,
-    names,
-    overview,
-    pages,
-    sections,
-    sentences,
-    units,
-)
+from levelfield.report import answers, charts, environment, hardware, names, overview, pages, sections, sentences, units
 from levelfield.report.pages import TEMPLATES
 
 

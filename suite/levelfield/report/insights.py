@@ -5,29 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from levelfield.analysis.types import (
-    ArmSaturation,
-    CaseUse,
-    Ceiling,
-    Ceilings,
-    Estimate,
-    Explained,
-    Headroom,
-    Insights,
-    Payback,
-    PaybackVerdict,
-    Saturation,
-    Use,
-    Waiting,
-    WrapperCost,
-)
+from levelfield.analysis import types
 from levelfield.record.disturbance import sentence
 from levelfield.record.schema import Case
 from levelfield.report import names, tables, units
 from levelfield.report.sentences import join, title
 from levelfield.report.tables import ARM, NONE, Cell, Column, Table
 
-_PAYBACKS: tuple[PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
+_SHORT = "{:.3g}".format
+_PAYBACKS: tuple[types.PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
 """In the order of the table."""
 LEAD = (
     f"A batch is enough for an arm that reaches 95{units.NBSP}% of its highest throughput there; that rate is set in "
@@ -69,7 +55,7 @@ class Section:
     parts: tuple[Part, ...]
 
 
-def sections(insights: Insights) -> tuple[Section, ...]:
+def sections(insights: types.Insights) -> tuple[Section, ...]:
     """Return all insights, kind by kind; kinds without any are left out."""
     uses, headrooms = insights.resources, insights.headroom
     notes = (*above(uses), *unsaid(insights.ceilings))
@@ -126,18 +112,18 @@ def _listed(sentences: Iterable[str]) -> tuple[Part, ...]:
     )
 
 
-def _headrooms(found: Sequence[Headroom]) -> Table:
-    def left(each: Headroom) -> str:
+def _headrooms(found: Sequence[types.Headroom]) -> Table:
+    def left(each: types.Headroom) -> str:
         if each.limit_bytes is None:
             return units.NO_VALUE
         return f"{units.percent(1 - each.most_bytes / each.limit_bytes)} of {units.size(each.limit_bytes)}"
 
-    def held(each: Headroom) -> str:
+    def held(each: types.Headroom) -> str:
         if each.machine_bytes is None:
             return units.NO_VALUE
         return f"{int(each.machine_bytes // each.most_bytes)} in {units.size(each.machine_bytes)}"
 
-    chosen: tuple[Column[Headroom], ...] = (
+    chosen: tuple[Column[types.Headroom], ...] = (
         Column("Case", lambda each: f"{names.model(each.case.model)}{names.batch(each.case)}", numeric=False),
         Column("Least", lambda each: Cell(units.size(each.least_bytes), each.least_arm), numeric=False),
         Column("Most", lambda each: Cell(units.size(each.most_bytes), each.most_arm), numeric=False),
@@ -151,12 +137,12 @@ def _headrooms(found: Sequence[Headroom]) -> Table:
     return tables.make(heading, chosen, found, label="memory headroom", marks=lambda each: {"case": each.case})
 
 
-def _uses(uses: Sequence[CaseUse]) -> Table:
+def _uses(uses: Sequence[types.CaseUse]) -> Table:
     """Return what bounds each case, arm by arm."""
     arms = dict.fromkeys(each.arm for use in uses for each in use.uses)
 
-    def column(arm: str) -> Column[CaseUse]:
-        def cell(use: CaseUse) -> Cell:
+    def column(arm: str) -> Column[types.CaseUse]:
+        def cell(use: types.CaseUse) -> Cell:
             own = next((each for each in use.uses if each.arm == arm), None)
             if own is None:
                 return NONE
@@ -164,7 +150,7 @@ def _uses(uses: Sequence[CaseUse]) -> Table:
 
         return Column(lambda _: arm, cell, numeric=False)
 
-    case: Column[CaseUse] = Column("Case", lambda use: Cell(title(use.case), under=asked(use)), numeric=False)
+    case: Column[types.CaseUse] = Column("Case", lambda use: Cell(title(use.case), under=asked(use)), numeric=False)
     return tables.make(
         "What bounds each arm: compute, memory, overhead, or neither ceiling. Below it its share of the measured rate "
         "of arithmetic (95 %); its share of the bandwidth · cores busy",
@@ -176,13 +162,13 @@ def _uses(uses: Sequence[CaseUse]) -> Table:
     )
 
 
-def _paybacks(found: Sequence[Payback]) -> tuple[Part, ...]:
+def _paybacks(found: Sequence[types.Payback]) -> tuple[Part, ...]:
     several = len({each.batch for each in found}) > 1
     ordered = sorted(found, key=lambda each: _PAYBACKS.index(each.verdict))
 
-    def made(heading: str, rows: Sequence[Payback], *, never: bool) -> Table:
-        when: Column[Payback] = Column("Pays back", pays_back, numeric=False)
-        chosen: tuple[Column[Payback], ...] = (
+    def made(heading: str, rows: Sequence[types.Payback], *, never: bool) -> Table:
+        when: Column[types.Payback] = Column("Pays back", pays_back, numeric=False)
+        chosen: tuple[Column[types.Payback], ...] = (
             Column(
                 "Case",
                 lambda each: f"{names.model(each.model)}{f', batch {each.batch}' if several else ''}",
@@ -208,7 +194,7 @@ def _paybacks(found: Sequence[Payback]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _sweep(found: Saturation) -> Part:
+def _sweep(found: types.Saturation) -> Part:
     """Return throughput by batch; folded away where nothing is to be seen in it."""
     case = found.case
     name = f"{names.model(case.model)}, {case.precision}, {units.plural(case.threads, 'thread')}"
@@ -216,15 +202,15 @@ def _sweep(found: Saturation) -> Part:
     rates = [rate.items_per_s.value for arm in found.arms for rate in arm.rates]
     unit = units.scale_count(math.sqrt(min(rates)) * math.sqrt(max(rates)))  # of the middle of the least and the most
 
-    def column(batch: int) -> Column[ArmSaturation]:
-        def cell(arm: ArmSaturation) -> Cell:
+    def column(batch: int) -> Column[types.ArmSaturation]:
+        def cell(arm: types.ArmSaturation) -> Cell:
             rate = next((each.items_per_s for each in arm.rates if each.batch == batch), None)
             made = tables.cell(rate, "rate", unit)
             return Cell(made.text, made.interval, tone="enough" if batch == arm.saturates_at else made.tone)
 
         return Column(f"Batch {units.count(batch)}", cell, interval="95 %")
 
-    chosen: tuple[Column[ArmSaturation], ...] = (
+    chosen: tuple[Column[types.ArmSaturation], ...] = (
         ARM,
         Column("Enough from batch", lambda arm: Cell(enough(arm), under=besides(arm)), numeric=False),
         Column("Gain", lambda arm: f"{units.digits(arm.gain)}×"),
@@ -236,13 +222,15 @@ def _sweep(found: Saturation) -> Part:
     return Part((table,), summary=summary, case=found.case if summary else None)
 
 
-def pays_back(found: Payback) -> Cell:
+def pays_back(found: types.Payback) -> Cell:
     """Return when compiling is ahead: `after 1 200 calls`, and how long so many calls take."""
     match found.verdict:
         case "at once":
             return Cell("from the first call", tone="said")
         case "after" if found.calls is not None:
-            calls = units.rate_with_interval(Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high))
+            calls = units.rate_with_interval(
+                types.Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high)
+            )
             spent = units.time(found.calls.value * found.call_ns)
             return Cell(f"after {calls} calls", under=f"{spent} of calling", tone="said")
         case "never":
@@ -255,7 +243,7 @@ def pays_back(found: Payback) -> Cell:
             return Cell("not decided", under=under, tone="said")
 
 
-def asked(use: CaseUse) -> str:
+def asked(use: types.CaseUse) -> str:
     """Return a case's work in a few words: `8.18 GFLOP, moves 180 MiB: 16.8 ms at the ceilings`."""
     moved = "in the cache"
     if not use.fits_cache or use.ceilings.cache_bytes is None:
@@ -263,35 +251,35 @@ def asked(use: CaseUse) -> str:
     return f"{units.amount(2 * use.work.macs, 'FLOP')}, {moved}: {units.time(use.floor_ns)} at the ceilings"
 
 
-def others(arm: Use) -> str:
+def others(arm: types.Use) -> str:
     """Return what share of the bandwidth an arm reaches, and how many cores it keeps busy: `22 % · 1.98`."""
     memory = units.percent(arm.memory_share.value) if arm.memory_share is not None else units.NO_VALUE
     cores = f"{arm.cpu_cores:.2f}" if arm.cpu_cores is not None else units.NO_VALUE
     return f"{memory} · {cores}"
 
 
-def all_rise(found: Saturation) -> bool:
+def all_rise(found: types.Saturation) -> bool:
     """Return whether every arm still gains at the largest batch, whatever the intervals allow."""
     return all(arm.saturates_at is None and not besides(arm) for arm in found.arms)
 
 
-def enough(arm: ArmSaturation) -> str:
+def enough(arm: types.ArmSaturation) -> str:
     """Return the smallest batch that is enough, or that throughput still rises."""
     return _named(arm, arm.saturates_at or arm.rates[-1].batch)
 
 
-def besides(arm: ArmSaturation) -> str:
+def besides(arm: types.ArmSaturation) -> str:
     """Say what else the intervals allow: `or 1`, `or still rising`, `4 to still rising`, or nothing."""
     if len(arm.allowed) > 2:
         return f"{_named(arm, arm.allowed[0])} to {_named(arm, arm.allowed[-1])}"
     return "".join(f"or {_named(arm, batch)}" for batch in arm.allowed if _named(arm, batch) != enough(arm))
 
 
-def _named(arm: ArmSaturation, batch: int) -> str:
+def _named(arm: types.ArmSaturation, batch: int) -> str:
     return RISING if batch == arm.rates[-1].batch else units.count(batch)
 
 
-def yardstick(ceilings: Ceilings) -> str:
+def yardstick(ceilings: types.Ceilings) -> str:
     """Say what NumPy reached, and that it is a lower bound."""
     roofline = ceilings.roofline
     return (
@@ -302,13 +290,13 @@ def yardstick(ceilings: Ceilings) -> str:
     )
 
 
-def _ceiling(ceiling: Ceiling, unit: str) -> str:
+def _ceiling(ceiling: types.Ceiling, unit: str) -> str:
     text = units.amount(ceiling.per_s, unit)
     span = f"{units.amount(ceiling.lowest, unit)} to {units.amount(ceiling.highest, unit)}"
     return f"{text} (median of {ceiling.samples}, {span})"
 
 
-def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
+def unsaid(ceilings: Sequence[types.Ceilings]) -> Iterator[str]:
     """Return which ceilings are not used, and why."""
     for each in (ceiling.roofline for ceiling in ceilings):
         if each.disturbed:
@@ -318,7 +306,7 @@ def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
             )
 
 
-def above(uses: Sequence[CaseUse]) -> Iterator[str]:
+def above(uses: Sequence[types.CaseUse]) -> Iterator[str]:
     """Say which shares are above 100 %, and what in the record explains it; nothing where none is."""
     computing = [(use, arm) for use in uses for arm in use.uses if arm.compute_share.value > 1]
     if computing:
@@ -332,7 +320,7 @@ def above(uses: Sequence[CaseUse]) -> Iterator[str]:
         )
 
 
-_Found: TypeAlias = Sequence[tuple[CaseUse, Use]]
+_Found: TypeAlias = Sequence[tuple[types.CaseUse, types.Use]]
 
 
 def _above_compute(found: _Found) -> str:
@@ -359,7 +347,7 @@ def _above_compute(found: _Found) -> str:
     )
 
 
-def _who(found: _Found, requested: Callable[[Use], Estimate | None]) -> str:
+def _who(found: _Found, requested: Callable[[types.Use], types.Estimate | None]) -> str:
     """`openvino up to 123 %, jax up to 112 %`: every arm once, with its highest share."""
     highest: dict[str, float] = {}
     for _, arm in found:
@@ -368,7 +356,7 @@ def _who(found: _Found, requested: Callable[[Use], Estimate | None]) -> str:
     return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
 
 
-def waiting(found: Waiting) -> str:
+def waiting(found: types.Waiting) -> str:
     """Say what part of each arm's time went into waiting for data, and what would be gained without."""
     arms = []
     for arm in found.arms:
@@ -396,26 +384,20 @@ def waiting(found: Waiting) -> str:
     return f"{title(found.case)}, waited: {'; '.join(arms)}. {advice}"
 
 
-def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
+def wrappers(found: Sequence[types.WrapperCost]) -> Iterator[str]:
     """Say, case by case, what each wrapper takes over the framework that it computes by; training comes last."""
     cases = dict.fromkeys(each.case for each in found)
     for case in sorted(cases, key=lambda case: case.trains):
         costs = (
-            f"{each.arm} takes {_spread(each.ratio, ' times')} as long as {each.against}"
+            f"{each.arm} takes {units.within(each.ratio, _SHORT, unit=' times')} as long as {each.against}"
             for each in found
             if each.case == case
         )
         yield f"{title(case)}: {'; '.join(costs)}."
 
 
-def explained(found: Explained) -> str:
+def explained(found: types.Explained) -> str:
     """Say what share of a call's time the operators take in each arm."""
-    arms = (f"{each.arm} {_spread(each.share)}" for each in found.arms)
+    arms = (f"{each.arm} {units.within(each.share, _SHORT)}" for each in found.arms)
     held = f"{units.plural(found.operators, 'operator')} with {units.percent(found.macs_share)} of the arithmetic"
     return f"{title(found.case)}, {held}: {', '.join(arms)}."
-
-
-def _spread(span: Estimate, unit: str = "") -> str:
-    """`0.91 (0.88–0.94)`, `4.61 times (4.4–4.8)`."""
-    text = f"{span.value:.3g}{unit}"
-    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"

@@ -5,8 +5,7 @@ import msgspec
 from levelfield.analysis.loadgen import deciding
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow
 from levelfield.record.schema import Run
-from levelfield.report import charts, units
-from levelfield.report.charts import Chart
+from levelfield.report import units
 
 TITLE = "MLPerf LoadGen"
 NOT_A_RESULT = (
@@ -48,13 +47,6 @@ def what(block: LoadGenBlock) -> str:
             return "samples a second"
 
 
-def cost(row: LoadGenRow) -> str:
-    """Write an arm's value with its interval: a rate where rates count, else a time."""
-    if row.per_second is not None:
-        return units.rate_with_interval(row.per_second)
-    return units.time_with_interval(row.value_ns)
-
-
 def validity(row: LoadGenRow) -> str:
     """Write what LoadGen itself said: `VALID`, `INVALID`, or in how many tests which."""
     if not row.tests:
@@ -62,16 +54,6 @@ def validity(row: LoadGenRow) -> str:
     if row.tests_valid in (0, row.tests):
         return "VALID" if row.tests_valid else "INVALID"
     return f"VALID in {row.tests_valid} of {row.tests}"
-
-
-def values(block: LoadGenBlock) -> Chart | None:
-    """Return a chart of every arm's value on one axis; None where no arm has one."""
-    if block.case.per_item:
-        rates = [
-            (row, row.per_second, tuple(1e9 / each for each in row.launch_values_ns if each > 0)) for row in block.rows
-        ]
-        return charts.of_rates(rates, block.case.rate_unit, f" {block.case.rate_unit}")
-    return charts.of_times([(row, row.value_ns, row.launch_values_ns) for row in block.rows])
 
 
 class Log(msgspec.Struct, frozen=True):

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from levelfield.analysis.types import Estimate
 from levelfield.report import units
 from levelfield.report.tables import Table, lowered
+from levelfield.terminals import markdown_code as code
 from levelfield.terminals import markdown_text as text
 
 
@@ -21,14 +23,16 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
         yield f"| {' | '.join(row)} |"
 
 
-def of(found: Table) -> Iterator[str]:
-    """Yield the lines of a table of results, without the columns that need much room; texts of records stay texts."""
-    found = found.shown("text", narrow=True)
+def of(found: Table, *, narrow: bool = True) -> Iterator[str]:
+    """Yield the lines of a table, `narrow`: without the columns that need much room; texts of records stay texts."""
+    found = found.shown("markdown", narrow=narrow)
+    written = [code if column.code else text for column in found.columns]
     headings = [
         f"{text(lowered(head.text))}{f' ({head.interval})' if head.interval else ''}{':' if head.numeric else ''}"
         for head in found.heads
     ]
-    yield from table(headings, (tuple(text(each.line) for each in line.cells) for line in found.lines))
+    rows = ([write(cell.line) for write, cell in zip(written, line.cells, strict=True)] for line in found.lines)
+    yield from table(headings, rows)
 
 
 def interval(
@@ -49,8 +53,4 @@ def interval(
     >>> interval(1.02, None, None, "{:.2f}".format)
     '1.02'
     """
-    if value is None:
-        return units.NO_VALUE
-    if low is None or high is None:
-        return f"{form(value)}{unit}"
-    return f"{form(value)}{unit} ({form(low)}{to}{form(high)})"
+    return units.NO_VALUE if value is None else units.within(Estimate(value, low, high), form, unit=unit, to=to)

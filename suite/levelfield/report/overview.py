@@ -155,26 +155,17 @@ def _cell(row: RankedRow | None, block: Ranked, end: float) -> Cell:
         tied = bool(relations & {Relation.EQUAL, Relation.NOT_SEPARATED})
         cost = sentences.plain_cost(row, block)
         return Cell("best", cost, best=True, joined=tied, bar=Bar(0.0, cut=False), hover=f"{row.arm}: {cost}, best")
-    low, high = (None if bound is None else bound - 1 for bound in (row.ratio.low, row.ratio.high))
     known = sentences.relation(row)
     word = known.value if known in (Relation.EQUAL, Relation.NOT_SEPARATED) else ""
     value, under = units.behind(row.ratio)
-    extra = row.ratio.value - 1
-    bar = Bar(
-        width=_place(extra, end),
-        cut=extra > end,
-        low=None if low is None else _place(low, end),
-        high=None if high is None else _place(high, end),
-        beyond=high is not None and high > end,
-    )
+    extra = row.ratio.extra
+    place = extra.each(lambda share: round(100 * min(max(share / end, 0.0), 1.0), 2))
+    beyond = extra.high is not None and extra.high > end
+    bar = Bar(place.value, cut=extra.value > end, low=place.low, high=place.high, beyond=beyond)
     hover = ", ".join(
         filter(None, (f"{row.arm}: {sentences.plain_cost(row, block)}", value, f"95 % {under}" * bool(under)))
     )
     return Cell(value, under, word=word, joined=bool(word), bar=bar, hover=f"{hover}{word and f', {word}'}")
-
-
-def _place(extra: float, end: float) -> float:
-    return round(100 * min(max(extra / end, 0.0), 1.0), 2)
 
 
 def _mean_log(rows: Sequence[RankedRow]) -> float:

@@ -15,17 +15,17 @@ from levelfield.report import names
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def templates(folder: Path) -> jinja2.Environment:
-    """Return the templates of a folder: every text is escaped, and an undefined name is an error."""
+def templates(*folders: Path) -> jinja2.Environment:
+    """Return the templates of some folders: every text is escaped, and an undefined name is an error."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_printable,
     )
-    environment.filters |= {"moment": _moment, "unbroken": _unbroken}
+    environment.filters |= {"moment": moment, "unbroken": _unbroken}
     return environment
 
 
@@ -41,7 +41,7 @@ def _printable(value: object) -> object:
     return type(value)(printable(value))
 
 
-def _moment(text: str) -> str:
+def moment(text: str) -> str:
     """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it is."""
     try:
         when = datetime.fromisoformat(text)

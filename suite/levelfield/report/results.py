@@ -8,33 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from levelfield.analysis.scaling import Curve, Level, Over, Point, Scaling, Tradeoff
-from levelfield.analysis.types import (
-    ArmRow,
-    BlockAnalysis,
-    ColdBlock,
-    ColdRow,
-    ConvergenceBlock,
-    ConvergenceRow,
-    Estimate,
-    LoadGenBlock,
-    LoadGenRow,
-    LoadPoint,
-    MemoryBlock,
-    MemoryRow,
-    RankedBlock,
-    RankedRow,
-    Row,
-    TimedBlock,
-)
+from levelfield.analysis import types
+from levelfield.analysis.scaling import Curve, Level, Over, Scaling, Tradeoff
 from levelfield.record.schema import Absent, Case
 from levelfield.report import loadgen, names, parity, sentences, states, tables, units
 from levelfield.report.sentences import IN_THESE_MINUTES
 from levelfield.report.tables import ARM, NONE, Cell, Column, Table
 from levelfield.report.units import Scale
 
-RowType = TypeVar("RowType", bound=ArmRow)
-BlockType = TypeVar("BlockType", bound=BlockAnalysis)
+RowType = TypeVar("RowType", bound=types.ArmRow)
+BlockType = TypeVar("BlockType", bound=types.BlockAnalysis)
 
 
 @dataclass(frozen=True)
@@ -46,16 +29,16 @@ class Result(Generic[RowType, BlockType]):
 
 
 Ranked = Result[Any, Any]
-Timed = Result[Row, TimedBlock]
-Trained = Result[ConvergenceRow, ConvergenceBlock]
-Driven = Result[LoadGenRow, LoadGenBlock]
-Cold = Result[ColdRow, ColdBlock]
-Peak = Result[MemoryRow, MemoryBlock]
+Timed = Result[types.Row, types.TimedBlock]
+Trained = Result[types.ConvergenceRow, types.ConvergenceBlock]
+Driven = Result[types.LoadGenRow, types.LoadGenBlock]
+Cold = Result[types.ColdRow, types.ColdBlock]
+Peak = Result[types.MemoryRow, types.MemoryBlock]
 
 _MARKS = {"unequal": "not equal", "failed": "failed", "absent": "absent", "control": "control"}
 
 
-def arm_cell(row: ArmRow, why: str = "") -> Cell:
+def arm_cell(row: types.ArmRow, why: str = "") -> Cell:
     """Return the cell of an arm that may lack a rank; `why` stands below its name on the page."""
     return Cell(row.arm, mark=_MARKS.get(row.standing, ""), why=why, backend=row.backend)
 
@@ -64,27 +47,19 @@ def _unranked(it: Ranked) -> Cell:
     return arm_cell(it.row, it.row.reason if it.row.reason != it.block.unranked_reason else "")
 
 
-def _standing(it: Result[Any, Any]) -> Cell:
-    return arm_cell(it.row, it.row.reason if it.row.standing != "shown" else "")
+def _arm(row: types.ArmRow) -> Cell:
+    return arm_cell(row, row.reason if row.standing not in ("shown", "ranked") else "")
 
 
 def _behind(it: Ranked) -> Cell:
-    row: RankedRow = it.row
-    block: RankedBlock = it.block
+    row: types.RankedRow = it.row
+    block: types.RankedBlock = it.block
     if row.ratio is None:
         return NONE
     if row.arm == block.best:
         return Cell("best", tone="best")
     text, interval = units.behind(row.ratio)
     return Cell(text, interval, under=sentences.best_is(row, block) if interval and row.verdict != "slower" else "")
-
-
-def less_one(ratio: Estimate | None) -> Estimate | None:
-    """Return a ratio of costs as what it is more than the best."""
-    if ratio is None:
-        return None
-    low, high = (None if bound is None else bound - 1 for bound in (ratio.low, ratio.high))
-    return Estimate(ratio.value - 1, low, high)
 
 
 def _per_item(rows: Sequence[Timed]) -> bool:
@@ -121,7 +96,7 @@ BEHIND: Column[Ranked] = Column(
     _behind,
     interval="95 %",
     files=("behind_best", "behind_low", "behind_high"),
-    exact=lambda it: less_one(it.row.ratio),
+    exact=lambda it: it.row.ratio and it.row.ratio.extra,
 )
 HALF_WIDTH: Column[Ranked] = Column(
     "Half-width",
@@ -148,7 +123,7 @@ CPU: Column[Timed] = Column(
 )
 TIMED: tuple[Column[Timed], ...] = (
     RANK,
-    Column("Arm", _standing, numeric=False),
+    Column("Arm", lambda it: _arm(it.row), numeric=False),
     BEHIND,
     HALF_WIDTH,
     Column(
@@ -156,7 +131,7 @@ TIMED: tuple[Column[Timed], ...] = (
         lambda it: states.contended(it.row) or None,
         interval="95 %",
         files=("contended_behind", "contended_low", "contended_high"),
-        exact=lambda it: less_one(it.row.contended),
+        exact=lambda it: it.row.contended and it.row.contended.extra,
         where=lambda rows: any(it.row.contended is not None for it in rows),
     ),
     Column(
@@ -227,7 +202,7 @@ DRIVEN: tuple[Column[Driven], ...] = (
     Column("Arm", _unranked, numeric=False),
     Column(
         lambda rows: sentences.capitalised(loadgen.what(rows[0].block)),
-        lambda it: loadgen.cost(it.row),
+        lambda it: sentences.cost(it.row, it.block.case),
         interval=f"95 % {IN_THESE_MINUTES}",
     ),
     BEHIND,
@@ -251,7 +226,7 @@ DRIVEN: tuple[Column[Driven], ...] = (
 )
 """Of cases that MLPerf LoadGen drove."""
 COLD: tuple[Column[Cold], ...] = (
-    Column("Arm", _standing, numeric=False),
+    Column("Arm", lambda it: _arm(it.row), numeric=False),
     Column("Start", lambda it: it.row.start_ns, "time", wide=True),
     Column("Import", lambda it: it.row.import_ns, "time", wide=True),
     Column("Load and compile", lambda it: it.row.load_ns, "time", wide=True),
@@ -261,7 +236,7 @@ COLD: tuple[Column[Cold], ...] = (
 )
 """From nothing to the first answer."""
 PEAK: tuple[Column[Peak], ...] = (
-    Column("Arm", _standing, numeric=False),
+    Column("Arm", lambda it: _arm(it.row), numeric=False),
     Column("Peak", lambda it: it.row.peak_bytes, "bytes"),
     Column("Least", lambda it: it.row.least_bytes, "bytes"),
     Column("Most", lambda it: it.row.most_bytes, "bytes"),
@@ -276,16 +251,16 @@ PEAK: tuple[Column[Peak], ...] = (
 """Of the worker's memory."""
 
 
-def of_row(row: ArmRow) -> tuple[Column[Any], ...]:
+def of_row(row: types.ArmRow) -> tuple[Column[Any], ...]:
     """Return the columns of rows of this kind."""
     match row:
-        case Row():
+        case types.Row():
             return TIMED
-        case ConvergenceRow():
+        case types.ConvergenceRow():
             return TRAINED
-        case LoadGenRow():
+        case types.LoadGenRow():
             return DRIVEN
-        case ColdRow():
+        case types.ColdRow():
             return COLD
         case _:
             return PEAK
@@ -300,25 +275,25 @@ def in_files() -> tuple[str, ...]:
 def of_block(
     title: str,
     chosen: Iterable[Column[Any]],
-    block: BlockAnalysis,
+    block: types.BlockAnalysis,
     **further: Any,  # noqa: ANN401 (fields of `Table`)
 ) -> Table:
     """Return the table of a block in some columns; of a block of windows all times and all rates share a unit."""
-    scales = further.pop("scales", None) or (_scales(block) if isinstance(block, TimedBlock) else {})
+    scales = further.pop("scales", None) or (_scales(block) if isinstance(block, types.TimedBlock) else {})
     rows = [Result(row, block) for row in block.rows]
     return tables.make(title, chosen, rows, scales=scales, marks=_marks, **further)
 
 
-def _scales(block: TimedBlock) -> dict[tables.Kind, Scale]:
+def _scales(block: types.TimedBlock) -> dict[tables.Kind, Scale]:
     times = [row.call_ns.value for row in block.rows if row.call_ns is not None]
     rates = [row.items_per_second.value for row in block.rows if row.items_per_second is not None]
     return {"time": tables.scale("time", times, min), "rate": tables.scale("rate", rates)}
 
 
 def _marks(it: Result[Any, Any]) -> Mapping[str, Any]:
-    row: ArmRow = it.row
+    row: types.ArmRow = it.row
     data: dict[str, str] = {}
-    if isinstance(it.block, TimedBlock):
+    if isinstance(it.block, types.TimedBlock):
         if it.row.warming:
             data["warming"] = " ".join(f"{generation}:{windows}" for generation, windows in it.row.warming)
         if it.row.not_calm:
@@ -326,31 +301,31 @@ def _marks(it: Result[Any, Any]) -> Mapping[str, Any]:
     return {"arm": row.arm, "backend": row.backend, "standing": row.standing, "data": data}
 
 
-def timed(block: TimedBlock, among: Sequence[TimedBlock]) -> Table:
+def timed(block: types.TimedBlock, among: Sequence[types.TimedBlock]) -> Table:
     """Return the table of a case that was timed in windows."""
     title = ", ".join([sentences.title(block.case), *sentences.precisions_apart(block, among)])
     return of_block(title, TIMED, block)
 
 
-def launches(block: TimedBlock) -> Table:
+def launches(block: types.TimedBlock) -> Table:
     """Return what the figures of a case rest on, launch by launch."""
     case = block.case
     label = f"{names.model(case.model)}, {names.scenario_title(case)}{names.batch(case)}, launch by launch"
     return of_block("Typical median of each launch’s windows", LAUNCHES, block, label=label)
 
 
-def trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Table:
+def trained(block: types.ConvergenceBlock, among: Sequence[types.ConvergenceBlock]) -> Table:
     """Return the table of trainings to a target."""
     title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on the digits"
     return of_block(title, TRAINED, block, scales={"time": training_scale(block)})
 
 
-def training_scale(block: ConvergenceBlock) -> Scale:
+def training_scale(block: types.ConvergenceBlock) -> Scale:
     """Return the unit for times to the target."""
     return tables.scale("time", [row.time_ns.value for row in block.rows if row.time_ns is not None], min)
 
 
-def seeds(block: ConvergenceBlock, where: str) -> Table:
+def seeds(block: types.ConvergenceBlock, where: str) -> Table:
     """Return times and steps seed by seed."""
     scale = training_scale(block)
 
@@ -374,13 +349,13 @@ def seeds(block: ConvergenceBlock, where: str) -> Table:
     return of_block(title, chosen, block, look="compact", label=f"seeds of {where}")
 
 
-def driven(block: LoadGenBlock, among: Sequence[LoadGenBlock]) -> Table:
+def driven(block: types.LoadGenBlock, among: Sequence[types.LoadGenBlock]) -> Table:
     """Return the table of a case that LoadGen drove."""
     title = f"{sentences.named(block, among)}, LoadGen {block.scenario}: {loadgen.what(block)}"
     return of_block(title, DRIVEN, block)
 
 
-def loadgen_settings(block: LoadGenBlock, where: str) -> Table:
+def loadgen_settings(block: types.LoadGenBlock, where: str) -> Table:
     """Return what was given to LoadGen beside what MLPerf's rules ask for."""
     guess = "a guess, from which LoadGen prepares enough queries; it decides nothing else"
 
@@ -410,9 +385,9 @@ def _no_marks(_: object) -> Mapping[str, Any]:
     return {}
 
 
-def offered_loads(block: LoadGenBlock, where: str) -> Table:
+def offered_loads(block: types.LoadGenBlock, where: str) -> Table:
     """Return every rate at which LoadGen sent queries (Server)."""
-    chosen: tuple[Column[tuple[ArmRow, LoadPoint]], ...] = (
+    chosen: tuple[Column[tuple[types.ArmRow, types.LoadPoint]], ...] = (
         Column("Arm", lambda it: Cell(it[0].arm, backend=it[0].backend), numeric=False),
         Column("Launch", lambda it: str(it[1].generation + 1)),
         Column("Offered, queries/s", lambda it: units.rate(it[1].offered_per_second)),
@@ -428,7 +403,7 @@ def offered_loads(block: LoadGenBlock, where: str) -> Table:
     return tables.make("Every rate that was tried", chosen, points, look="compact", label=label, marks=_no_marks)
 
 
-def cold(block: ColdBlock, among: Sequence[ColdBlock]) -> Table:
+def cold(block: types.ColdBlock, among: Sequence[types.ColdBlock]) -> Table:
     """Return the phases of a cold start."""
     where = sentences.named(block, among)
     totals = [row.total_ns.value for row in block.rows if row.total_ns is not None]
@@ -438,7 +413,7 @@ def cold(block: ColdBlock, among: Sequence[ColdBlock]) -> Table:
     return of_block(title, COLD, block, scales={"time": scale}, label=label, case=block.case)
 
 
-def peak(block: MemoryBlock, among: Sequence[MemoryBlock]) -> Table:
+def peak(block: types.MemoryBlock, among: Sequence[types.MemoryBlock]) -> Table:
     """Return the peak memory of a case."""
     where = sentences.named(block, among)
     scale = tables.scale("bytes", [row.most_bytes for row in block.rows])
@@ -451,10 +426,10 @@ def grid(title: str, blocks: Sequence[BlockType], value: Callable[[Any], str]) -
     """Return arms by models, with one value of each."""
     rows = {row.arm: row for block in blocks for row in block.rows}
 
-    def column(block: BlockType) -> Column[ArmRow]:
+    def column(block: BlockType) -> Column[types.ArmRow]:
         by_arm = {row.arm: row for row in block.rows}
 
-        def cell(row: ArmRow) -> Cell:
+        def cell(row: types.ArmRow) -> Cell:
             own = by_arm.get(row.arm)
             if own is None:
                 return NONE
@@ -472,16 +447,6 @@ def question(case: Case) -> str:
     return f"{names.model(case.model)}, {names.scenario_title(case).lower()}, batch {case.batch}"
 
 
-def _cost(row: Row, case: Case) -> str:
-    if case.per_item:
-        return units.rate_with_interval(row.items_per_second)
-    return units.time_with_interval(row.call_ns)
-
-
-def _arm(row: Row) -> Cell:
-    return arm_cell(row, row.reason if row.standing not in ("shown", "ranked") else "")
-
-
 def tradeoff(found: Tradeoff) -> Table:
     """Return every arm in every precision, against itself in fp32 and against the reference."""
     case = found.case
@@ -490,7 +455,7 @@ def tradeoff(found: Tradeoff) -> Table:
         Column("Precision", lambda level: level.precision, numeric=False),
         Column(
             "Items/s" if case.per_item else "Geometric mean",
-            lambda level: _cost(level.row, case),
+            lambda level: sentences.cost(level.row, case),
             interval=f"95 % {IN_THESE_MINUTES}",
         ),
         Column("Against fp32", lambda level: units.times(level.speed_up), interval="95 %"),
@@ -551,20 +516,15 @@ def scaling(found: Scaling) -> Table:
     case = found.case
 
     def point(count: int) -> list[Column[Curve]]:
-        def of(curve: Curve) -> Point | None:
-            return curve.at(count)
+        def speed_up(curve: Curve) -> str:
+            return units.times(known.speed_up) if (known := curve.at(count)) else units.NO_VALUE
 
-        def speed_up(curve: Curve) -> Estimate | None:
-            known = of(curve)
-            return known.speed_up if known else None
-
-        def efficiency(curve: Curve) -> Estimate | None:
-            known = of(curve)
-            return known.efficiency if known else None
+        def efficiency(curve: Curve) -> str:
+            return units.share_with_interval(known.efficiency) if (known := curve.at(count)) else units.NO_VALUE
 
         cost: Column[Curve] = Column(
             units.plural(count, found.one, found.over),
-            lambda curve: _cost(known.row, case) if (known := of(curve)) else units.NO_VALUE,
+            lambda curve: sentences.cost(known.row, case) if (known := curve.at(count)) else units.NO_VALUE,
             interval=f"95 % {IN_THESE_MINUTES}",
             only="page",
             wide=True,
@@ -573,11 +533,9 @@ def scaling(found: Scaling) -> Table:
             return [cost]
         return [
             cost,
-            Column(
-                lambda _: f"{count} against {found.counts[0]}", lambda curve: units.times(speed_up(curve)), only="text"
-            ),
-            Column("Speed-up", lambda curve: units.times(speed_up(curve)), interval="95 %", only="page"),
-            Column("Efficiency", lambda curve: units.share_with_interval(efficiency(curve)), interval="95 %"),
+            Column(lambda _: f"{count} against {found.counts[0]}", speed_up, only="text"),
+            Column("Speed-up", speed_up, interval="95 %", only="page"),
+            Column("Efficiency", efficiency, interval="95 %"),
         ]
 
     arm: Column[Curve] = Column("Arm", lambda curve: _arm(curve.points[-1].row), numeric=False)

@@ -132,18 +132,7 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         special="parity",
         found=parity.shown(run, analysis, operators=single is not None),
     )
-    judged = accuracy.tables(run, analysis)
-    if judged:
-        yield Section("accuracy", accuracy.TITLE, accuracy.TITLE, accuracy.lead(run), tables=judged)
-    if analysis.tradeoffs:
-        entries = (_tradeoff(found) for found in analysis.tradeoffs)
-        yield Section("precision", "Speed and accuracy", "Precision", entries=tuple(entries))
-    if analysis.by_size:
-        yield Section("sizes", sizes.TITLE, "Sizes", entries=tuple(map(_by_size, analysis.by_size)))
-    for over in ("threads", "processes"):
-        found = [each for each in analysis.scalings if each.over == over]
-        if found:
-            yield Section(over, f"Scaling with {over}", over.capitalize(), entries=tuple(map(_scaling, found)))
+    yield from asked_for(run, analysis)
     yield from _whole_launches(analysis, anchors[len(analysis.timed) :])
     for section, tables in (
         (Section("gpu", "GPU", "GPU"), map(hardware.gpu, analysis.devices)),
@@ -157,6 +146,22 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     if said:
         title = "Insights: what limits each arm"
         yield Section("insights", title, "Insights", special="insights", found=said)
+
+
+def asked_for(run: Run, analysis: Analysis) -> Iterator[Section]:
+    """Yield the sections of what no default run measures, but for costs."""
+    judged = accuracy.tables(run, analysis)
+    if judged:
+        yield Section("accuracy", accuracy.TITLE, accuracy.TITLE, accuracy.lead(run), tables=judged)
+    if analysis.tradeoffs:
+        entries = tuple(map(_tradeoff, analysis.tradeoffs))
+        yield Section("precision", "Speed and accuracy", "Precision", entries=entries)
+    if analysis.by_size:
+        yield Section("sizes", sizes.TITLE, "Sizes", entries=tuple(map(_by_size, analysis.by_size)))
+    for over in ("threads", "processes"):
+        found = [each for each in analysis.scalings if each.over == over]
+        if found:
+            yield Section(over, f"Scaling with {over}", over.capitalize(), entries=tuple(map(_scaling, found)))
 
 
 def _whole_launches(analysis: Analysis, anchors: Sequence[str]) -> Iterator[Section]:
@@ -200,7 +205,7 @@ def _bars(block: Any, among: Sequence[Any], anchor: str) -> Entry:  # noqa: ANN4
 def _timed(run: Run, analysis: Analysis, block: TimedBlock, anchor: str, anchors: Sequence[str]) -> Entry:
     case = block.case
     where = ", ".join([sentences.title(case), *sentences.precisions_apart(block, analysis.timed)])
-    chart = charts.timed(block)
+    chart = charts.ranked(block, rate="/s", time=" a call")
     caption = ""
     if chart is not None and anchor == anchors[0]:
         point = f"point and 95 % interval {IN_THESE_MINUTES}, " if chart.intervals else "point, "
@@ -237,11 +242,9 @@ def _timed_notes(block: TimedBlock, analysis: Analysis) -> Iterator[str]:
     if case.trains or not case.per_item:
         yield from filter(None, (sentences.quantiles_absent(block),))
     for control in block.controls:
-        ratio = control.ratio
-        bounds = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.3f}–{ratio.high:.3f})"
         yield (
-            f"Control: {control.arm} is {control.of} a second time. Their ratio here is {ratio.value:.3f}{bounds}, "
-            "where the truth is 1."
+            f"Control: {control.arm} is {control.of} a second time. Their ratio here is "
+            f"{units.within(control.ratio, '{:.3f}'.format)}, where the truth is 1."
         )
 
 
@@ -279,7 +282,7 @@ def _trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Entr
         f"{units.plural(block.generations, 'seed')}"
     )
     figures = []
-    if times := xy_charts.times(block):
+    if times := charts.ranked(block, time=" of training"):
         caption = (
             f"Training time until the target: geometric mean over seeds{_interval(times)}, each seed as a small dot."
         )
@@ -309,7 +312,7 @@ def _driven(run: Run, block: LoadGenBlock, among: Sequence[LoadGenBlock]) -> Ent
     case, what = block.case, sentences.capitalised(loadgen.what(block))
     where = f"{sentences.named(block, among)}, {block.scenario}"
     figures = []
-    if values := loadgen.values(block):
+    if values := charts.ranked(block, rate=f" {case.rate_unit}"):
         caption = f"{what}: geometric mean over launches{_interval(values)}, each launch as a small dot."
         figures.append(Figure("intervals", values, f"{what} of {where}", caption))
     title = f"{where}: {loadgen.what(block)}, {units.plural(block.generations, 'launch', 'launches')}"

@@ -7,20 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from levelfield.analysis import Analysis, machine
+from levelfield.analysis import Analysis, machine, types
 from levelfield.analysis.time_spent import COUNTED, TimeSpent
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    ConvergenceBlock,
-    ConvergenceRow,
-    Counts,
-    Estimate,
-    LoadGenBlock,
-    RankedBlock,
-    RankedRow,
-    Row,
-    TimedBlock,
-)
 from levelfield.record.schema import Absent, Case, Imported, Run, Settings
 from levelfield.report import names, units
 from levelfield.statistics import windows
@@ -50,12 +38,12 @@ _RELATIONS = {
 }
 
 
-def relation(row: RankedRow) -> Relation | None:
+def relation(row: types.RankedRow) -> Relation | None:
     """Return the relation of the best arm to this one; None where that is not known."""
     return _RELATIONS.get(row.verdict) if row.verdict is not None else None
 
 
-def best_is(row: RankedRow, block: RankedBlock) -> str:
+def best_is(row: types.RankedRow, block: types.RankedBlock) -> str:
     """Return the relation of the best to a row; empty for the best itself and for rows without a rank."""
     known = relation(row)
     return known.value if known is not None and row.arm != block.best else ""
@@ -68,15 +56,15 @@ class Order(msgspec.Struct, frozen=True):
     not shown to be slower where another with a better estimate is.
     """
 
-    level: tuple[RankedRow, ...]
+    level: tuple[types.RankedRow, ...]
     """The best, and those behind it that are equal to it or not separated, up to the first that is slower."""
-    following: RankedRow | None
+    following: types.RankedRow | None
     """That one."""
-    unplaced: tuple[RankedRow, ...]
+    unplaced: tuple[types.RankedRow, ...]
     """Those further behind that are not shown to be slower."""
 
 
-def order(block: RankedBlock) -> Order:
+def order(block: types.RankedBlock) -> Order:
     """Return the order of the arms of a block that has a best one."""
     ranked = [row for row in block.rows if row.standing == "ranked" and row.ratio is not None]
     ranked.sort(key=lambda row: (row.arm != block.best, row.ratio.value if row.ratio is not None else 0.0))
@@ -87,13 +75,13 @@ def order(block: RankedBlock) -> Order:
     return Order(level, rest[0] if rest else None, tuple(row for row in rest if relation(row) is not Relation.FASTER))
 
 
-def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
+def named(block: types.BlockAnalysis, among: Sequence[types.BlockAnalysis]) -> str:
     """Return the name of a block's model: `ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where blocks of it differ."""
     extras = precisions_apart(block, among)
     return names.network(block.case) + (f" ({', '.join(extras)})" if extras else "")
 
 
-def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
+def precisions_apart(block: types.BlockAnalysis, among: Sequence[types.BlockAnalysis]) -> list[str]:
     """Return precision, threads and processes of a block, each only where other blocks of the model differ in it."""
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]
@@ -103,7 +91,7 @@ def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> li
     return extras + ([units.plural(case.processes, "process", "processes")] if together else [])
 
 
-def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
+def verdict(block: types.TimedBlock, among: Sequence[types.TimedBlock] = ()) -> str:
     """Return a block's verdict, with its numbers: `openvino is fastest on BERT-base, batch 1: 69.0 ms …`."""
     case = block.case
     what = f", {names.scenario_title(case).lower()}" if case.depth else ""
@@ -124,7 +112,7 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
 
 
-def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ()) -> str:
+def convergence(block: types.ConvergenceBlock, among: Sequence[types.ConvergenceBlock] = ()) -> str:
     """Return the verdict on trainings to a target, with its numbers: `jax is first at 97.0 % on small MLP: …`."""
     where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
@@ -138,7 +126,7 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
     return _ranked(block, f"{sole(block, 'is first')} at {goal(block)} on {where}", cost)
 
 
-def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
+def loadgen(block: types.LoadGenBlock, among: Sequence[types.LoadGenBlock] = ()) -> str:
     """Return the verdict on a case that MLPerf LoadGen drove, with its numbers; it is no MLPerf result."""
     where = f"LoadGen {block.scenario} on {', '.join([names.network(block.case), *precisions_apart(block, among)])}"
     rows = {row.arm: row for row in block.rows}
@@ -157,31 +145,31 @@ def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
     return _ranked(block, f"{sole(block, 'is fastest')} in {where}", cost)
 
 
-def sole(block: RankedBlock, top: str) -> str:
+def sole(block: types.RankedBlock, top: str) -> str:
     """Return what may be said of an arm that no other is level with: `openvino is fastest`."""
     others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
     return f"{block.best} {top if others else 'alone is ranked'}"
 
 
-def _ranked(block: RankedBlock, where: str, cost: str) -> str:
+def _ranked(block: types.RankedBlock, where: str, cost: str) -> str:
     """Return which arm leads a block that is ranked, at what cost, and by how much."""
     found = order(block)
-    others, behind = found.level[1:], found.following
+    others, following = found.level[1:], found.following
     if others:
         words = ((word, [row.arm for row in others if relation(row) is word]) for word in Relation)
         leading = ", ".join(f"{join([str(block.best), *arms])} are {word}" for word, arms in words if arms)
         more = join([f"{row.arm} takes {_more(row)}" for row in others])
-        follows = f"; {behind.arm} follows with {_behind(behind)}" if behind is not None else ""
+        follows = f"; {following.arm} follows with {behind(following).removeprefix('+')}" if following else ""
         return f"{leading} {where}: {cost}; {more} more time than {block.best}{follows}."
     text = f"{where}: {cost}"
-    if behind is None or behind.ratio is None:
+    if following is None or following.ratio is None:
         return f"{text}; no other arm could be ranked."
-    if behind.ratio.value >= units.MULTIPLE_FROM:
-        return f"{text}; {behind.arm} takes {_behind(behind)} the time."
-    return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
+    if following.ratio.value >= units.MULTIPLE_FROM:
+        return f"{text}; {following.arm} takes {behind(following)} the time."
+    return f"{text}, {_more(following)} {Relation.FASTER} than {following.arm}."
 
 
-def quantiles_absent(block: TimedBlock) -> str:
+def quantiles_absent(block: types.TimedBlock) -> str:
     """Say why rows of a block lack upper quantiles; empty where none does."""
     calls = [row.counts.calls for row in block.rows if row.call_ns is not None]
     reason = windows.quantiles_absent(min(calls)) if calls else ""
@@ -203,21 +191,26 @@ def workers(case: Case) -> str:
     return f"{units.plural(case.processes, 'process', 'processes')} with {threads} each"
 
 
-def goal(block: ConvergenceBlock) -> str:
+def goal(block: types.ConvergenceBlock) -> str:
     """`97.0 %`: the accuracy that a block is trained to."""
     return units.accuracy(block.target) if block.target is not None else "the target"
 
 
-def cost(row: Row, case: Case) -> str:
-    """Write what an arm is compared by: the time of a call, or items per second without the unit."""
-    return (units.rate_with_interval if case.per_item else units.time_with_interval)(row.compared(case))
+def cost(row: types.RankedRow, case: Case) -> str:
+    """Write what an arm is compared by: a time, or items per second without the unit."""
+    return (units.rate_with_interval if case.per_item else units.time_with_interval)(types.compared(row, case)[0])
 
 
-def plain_cost(row: RankedRow, block: RankedBlock) -> str:
+def full_cost(row: types.RankedRow, block: types.RankedBlock) -> str:
+    """Write what an arm is compared by, a rate with its unit."""
+    return (
+        f"{cost(row, block.case)}{units.NBSP}{block.case.rate_unit}" if block.case.per_item else cost(row, block.case)
+    )
+
+
+def plain_cost(row: types.RankedRow, block: types.RankedBlock) -> str:
     """Write the time or rate of an arm in a case with its unit, without its interval; empty where it has none."""
-    if isinstance(row, ConvergenceRow):
-        return units.time(row.time_ns.value) if row.time_ns is not None else ""
-    estimate = row.compared(block.case) if isinstance(row, Row) else None
+    estimate, _ = types.compared(row, block.case)
     if estimate is None:
         return ""
     return (
@@ -227,17 +220,17 @@ def plain_cost(row: RankedRow, block: RankedBlock) -> str:
     )
 
 
-def _more(row: RankedRow) -> str:
+def _more(row: types.RankedRow) -> str:
     """Say how much more time than the best an arm takes: `9.8 % (0.0–22 %)`."""
     return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
 
 
-def _behind(row: RankedRow) -> str:
-    """Say how far behind the best an arm is: `9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
+def behind(row: types.RankedRow) -> str:
+    """Say how far behind the best an arm is: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
     if row.ratio is None:
         return units.NO_VALUE
     value, bounds = units.behind(row.ratio)
-    return value.removeprefix("+") + (f" ({bounds})" if bounds else "")
+    return value + (f" ({bounds})" if bounds else "")
 
 
 def join(parts: Sequence[str]) -> str:
@@ -303,11 +296,7 @@ def timed_region(run: Run) -> str:
 
 def _other_launchers(run: Run) -> str:
     """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
-    launchers = {
-        "docker": "in containers",
-        "venv": "in virtual environments",
-        "host": "in the current interpreter",
-    }
+    launchers = {"docker": "in containers", "venv": "in virtual environments", "host": "in the current interpreter"}
     arms = {arm.id: arm.launcher for block in run.blocks for arm in block.arms if arm.launcher}
     found = {name: launcher for name, launcher in arms.items() if launcher != run.settings.launcher}
     return "".join(f"; {name} {launchers[launcher]}" for name, launcher in found.items())
@@ -346,7 +335,7 @@ def precision(half_width: float) -> str:
     )
 
 
-def crossed(block: RankedBlock) -> str:
+def crossed(block: types.RankedBlock) -> str:
     """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is."""
     found = order(block)
     if found.following is None or not found.unplaced:
@@ -358,11 +347,11 @@ def crossed(block: RankedBlock) -> str:
     )
 
 
-def _estimate(row: RankedRow) -> str:
-    return units.behind(Estimate(row.ratio.value))[0] if row.ratio is not None else units.NO_VALUE
+def _estimate(row: types.RankedRow) -> str:
+    return units.behind(types.Estimate(row.ratio.value))[0] if row.ratio is not None else units.NO_VALUE
 
 
-def windows_left_out(counts: Counts) -> str:
+def windows_left_out(counts: types.Counts) -> str:
     """Return how many windows of an arm count nowhere, and why: `2 disturbed, 1 warming`."""
     left_out = {
         "disturbed": counts.windows_disturbed,
@@ -372,7 +361,7 @@ def windows_left_out(counts: Counts) -> str:
     return ", ".join(f"{number} {why}" for why, number in left_out.items() if number) or "0"
 
 
-def launches(blocks: Sequence[TimedBlock]) -> str:
+def launches(blocks: Sequence[types.TimedBlock]) -> str:
     """Return how many launches the arms of these blocks had: `6`, or `5 to 6` where not all are equal."""
     counts = [row.launches for block in blocks for row in block.rows]
     fewest, most = min(counts, default=0), max(counts, default=0)
@@ -406,12 +395,9 @@ def identical(analysis: Analysis) -> str:
     pooled = analysis.identical
     if pooled is None:
         return ""
-    ratio = pooled.ratio
     over = "one comparison" if pooled.draws == 1 else f"{pooled.draws} comparisons, earlier runs included"
-    text = f"Identical arms on this machine ({over}): their ratio is {ratio.value:.3f}"
-    if ratio.low is not None and ratio.high is not None:
-        text += f" ({ratio.low:.3f}–{ratio.high:.3f})"
-    text += ", where the truth is 1"
+    ratio = units.within(pooled.ratio, "{:.3f}".format)
+    text = f"Identical arms on this machine ({over}): their ratio is {ratio}, where the truth is 1"
     if pooled.different is not None:
         text += f"; called different in {_share(pooled.different)}"
     return f"{text}."

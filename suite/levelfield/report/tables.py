@@ -27,7 +27,10 @@ Value: TypeAlias = str | int | float | bool | None
 """In a file."""
 Kind: TypeAlias = Literal["time", "bytes", "rate", "number"]
 """What numbers are of: nanoseconds, bytes, a rate or a number without a unit."""
-Tone: TypeAlias = Literal["", "muted", "best", "bad", "enough", "code", "series", "said"]
+Tone: TypeAlias = Literal[
+    "", "muted", "best", "bad", "enough", "code", "series", "said", "note", "worse", "undecided", "aside", "fine"
+]  # fmt: skip
+"""How a cell looks; the last four are outcomes of a comparison (`compare.types`)."""
 _SCALES: Mapping[Kind, Callable[[float], Scale]] = {
     "time": units.scale_ns,
     "bytes": units.scale_bytes,
@@ -39,6 +42,9 @@ SHORTEST_NAME = 12
 WIDEST_HEADING = 16
 """Columns in which the headings of figures are wrapped."""
 _STYLES = {"unequal": "red", "failed": "red", "control": "dim", "absent": "dim"}
+"""Of a row in terminals, by its standing."""
+_TONES = {"worse": "bold red", "undecided": "yellow", "aside": "cyan", "fine": "green", "note": "dim"}
+"""Of a cell."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,12 @@ class Column(Generic[Row]):
     """Whether a table of these rows has it; None: each has."""
     numeric: bool = True
     wide: bool = False
-    """Left out where there is little room: in narrow terminals and in Markdown."""
-    only: Literal["", "page", "text", "narrow", "files"] = ""
+    """Left out where there is little room."""
+    whole: bool = False
+    """Never wrapped in a terminal; figures never are."""
+    code: bool = False
+    """Set as code in Markdown."""
+    only: Literal["", "page", "text", "markdown", "narrow", "files"] = ""
     """Shown on pages alone, in terminals and Markdown alone, there where there is little room, or nowhere."""
 
     def plain(self, row: Row) -> dict[str, Value]:
@@ -148,9 +158,9 @@ class Table:
     notes: tuple[str, ...] = ()
     """Sentences below it."""
 
-    def shown(self, medium: Literal["page", "text"], *, narrow: bool = False) -> "Table":
-        """Return the table with the columns of a medium alone."""
-        media = ("", medium, "narrow" if narrow else medium)
+    def shown(self, medium: Literal["page", "text", "markdown"], *, narrow: bool = False) -> "Table":
+        """Return the table with the columns of a medium alone; Markdown has those of terminals, too."""
+        media = ("", medium, *(["text"] if medium == "markdown" else []), *(["narrow"] if narrow else []))
         kept = [column.only in media and not (narrow and column.wide) for column in self.columns]
 
         def of(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -274,9 +284,11 @@ def rendered(table: Table, *, narrow: bool = False) -> RichTable:
         else:
             cells = (line.cells[number] for line in table.lines)
             longest = max((cell_len(cell.text) for cell in cells if cell.backend is not None), default=0)
-            found.add_column(text(heading), min_width=min(longest, SHORTEST_NAME) or None, overflow="fold")
+            least = min(longest, SHORTEST_NAME) or None
+            found.add_column(text(heading), min_width=least, overflow="fold", no_wrap=column.whole)
     for line in table.lines:
-        found.add_row(*(text(cell.line) for cell in line.cells), style=_STYLES.get(line.standing))
+        style = _STYLES.get(line.standing)
+        found.add_row(*(text(cell.line, _TONES.get(cell.tone, "")) for cell in line.cells), style=style)
     return found
 
 
@@ -288,5 +300,9 @@ def text(content: str, style: str = "") -> Text:
 def plain_table(title: str) -> RichTable:
     """Return a table without lines between its columns."""
     return RichTable(
-        title=text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+        title=text(title, "bold") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
     )

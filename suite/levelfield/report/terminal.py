@@ -8,24 +8,11 @@ from typing import TypeAlias
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from levelfield.analysis import Analysis
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    ColdRow,
-    ConvergenceBlock,
-    ConvergenceRow,
-    LoadGenBlock,
-    LoadGenRow,
-    MemoryRow,
-    RankedBlock,
-    RankedRow,
-    Row,
-    TimedBlock,
-)
+from levelfield import terminals
+from levelfield.analysis import Analysis, types
 from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
-    accuracy,
     answers,
     hardware,
     insights,
@@ -33,8 +20,8 @@ from levelfield.report import (
     names,
     operators,
     results,
+    sections,
     sentences,
-    sizes,
     states,
     units,
 )
@@ -50,8 +37,7 @@ INSIGHTS = 3
 
 def show(run: Run, analysis: Analysis, console: Console) -> None:
     """Print a run's result; texts from the record are printed as they are, never as rich's markup."""
-    for part in _parts(run, analysis, columns=console.width):
-        console.print(part, highlight=False, markup=False)
+    terminals.show(console, _parts(run, analysis, columns=console.width))
 
 
 def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
@@ -134,12 +120,12 @@ def _titled(title: str, table: Table, *, narrow: bool) -> Iterator[RenderableTyp
 def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
     """Yield the tables of cold starts and of peak memory."""
 
-    def total(row: ColdRow) -> str:
+    def total(row: types.ColdRow) -> str:
         if narrow and row.total_ns is not None:
             return units.time(row.total_ns.value)
         return units.time_with_interval(row.total_ns)
 
-    def peak(row: MemoryRow) -> str:
+    def peak(row: types.MemoryRow) -> str:
         return units.size(row.peak_bytes)
 
     if analysis.cold:
@@ -150,24 +136,16 @@ def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableTy
 
 
 def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
-    """Yield the tables that no default run has: precisions, scaling, accuracy and costs."""
-    for found in analysis.tradeoffs:
-        where = f"{sentences.title(found.case)}, {units.plural(found.case.threads, 'thread')}"
-        yield from _titled(f"Speed and accuracy: {where}", results.tradeoff(found), narrow=narrow)
-    for each in analysis.by_size:
-        where = f"{sizes.title(each)}, {each.case.precision}, {units.plural(each.case.threads, 'thread')}"
-        yield from _titled(f"{sizes.TITLE}: {where}", sizes.table(each), narrow=narrow)
-    for curves in analysis.scalings:
-        case = curves.case
-        about = [names.model(case.model), names.scenario_title(case).lower(), case.precision, f"batch {case.batch}"]
-        about += [f"{units.plural(case.threads, 'thread')} each"] if curves.over == "processes" else []
-        title = f"Scaling with {curves.over}: {', '.join(about)}"
-        yield from _titled(title, results.scaling(curves), narrow=narrow)
-    judged = accuracy.tables(run, analysis)
-    for table in judged:
-        yield from _titled(f"{accuracy.TITLE}: {table.title}", table, narrow=narrow)
-    if judged:
-        yield text(accuracy.lead(run), "dim")
+    """Yield the tables that no default run has: accuracy, precisions, sizes, scaling and costs."""
+    for section in sections.asked_for(run, analysis):
+        for entry in section.entries:
+            if entry.table is not None:
+                title = f"{section.title}: {entry.heading}, {entry.about}"
+                yield from _titled(title, entry.table, narrow=narrow)
+        for table in section.tables:
+            yield from _titled(f"{section.title}: {table.title}", table, narrow=narrow)
+        if section.lead:
+            yield text(section.lead, "dim")
     yield from show_costs(run, analysis)
 
 
@@ -202,7 +180,7 @@ def _parity_style(analysis: Analysis) -> str:
     return "green" if analysis.status.answers_compared == analysis.status.answers_equal else "bold red"
 
 
-def _reasons(block: RankedBlock) -> Iterator[Text]:
+def _reasons(block: types.RankedBlock) -> Iterator[Text]:
     """Return why arms are not ranked; a reason that several share is given once."""
     reasons: dict[str, list[str]] = {}
     for row in block.rows:
@@ -222,7 +200,7 @@ def _warning(warning: Warning_) -> Text:
     return whole
 
 
-Ranked: TypeAlias = TimedBlock | ConvergenceBlock | LoadGenBlock
+Ranked: TypeAlias = types.TimedBlock | types.ConvergenceBlock | types.LoadGenBlock
 
 MOST_TABLES = 2
 """Cases whose arms are listed; of more, each has one line."""
@@ -240,8 +218,7 @@ LONGEST_WARNING = 150
 
 def show_summary(run: Run, analysis: Analysis, console: Console) -> None:
     """Print what a run found, in short; texts from the record are never rich's markup."""
-    for part in _parts_of_summary(run, analysis, columns=console.width):
-        console.print(part, highlight=False, markup=False)
+    terminals.show(console, _parts_of_summary(run, analysis, columns=console.width))
 
 
 def _parts_of_summary(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
@@ -285,7 +262,7 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
             cells = (f"not ranked: {block.unranked_reason}", "")
         else:
             first, after = sentences.order(block).level, sentences.order(block).following
-            leading = [f"{row.arm} {_cost(row, block)}" for row in first[:MOST_LEADERS]]
+            leading = [f"{row.arm} {sentences.full_cost(row, block)}" for row in first[:MOST_LEADERS]]
             leading += [f"and {len(first) - MOST_LEADERS} more"] if len(first) > MOST_LEADERS else []
             cells = ("\n".join(leading), f"{after.arm} {_more(after)}" if after is not None else "")
         table.add_row(*(text(cell) for cell in (_title(block, analysis), *cells)))
@@ -296,33 +273,21 @@ def _title(block: Ranked, analysis: Analysis) -> str:
     """Name a case as its table does."""
     among: Sequence[Ranked] = analysis.timed
     title = sentences.title(block.case)
-    if isinstance(block, ConvergenceBlock):
+    if isinstance(block, types.ConvergenceBlock):
         among, title = analysis.convergence, f"{names.network(block.case)}, training to {sentences.goal(block)}"
-    elif isinstance(block, LoadGenBlock):
+    elif isinstance(block, types.LoadGenBlock):
         among, title = analysis.loadgen, f"{names.network(block.case)}, LoadGen {block.scenario}"
     return ", ".join([title, *sentences.precisions_apart(block, among)])
 
 
-def _cost(row: RankedRow, block: Ranked) -> str:
-    """Write what an arm is compared by, with its unit."""
-    if isinstance(row, ConvergenceRow):
-        return units.time_with_interval(row.time_ns)
-    if isinstance(row, LoadGenRow):
-        written, per_item = loadgen.cost(row), row.per_second is not None
-    else:
-        assert isinstance(row, Row)
-        written, per_item = sentences.cost(row, block.case), block.case.per_item
-    return f"{written}{units.NBSP}{block.case.rate_unit}" if per_item else written
-
-
-def _more(row: RankedRow) -> str:
+def _more(row: types.RankedRow) -> str:
     """Write how much more time than the best an arm takes, without the interval."""
     return units.NO_VALUE if row.ratio is None else units.behind(row.ratio)[0]
 
 
-def _reasons_of_summary(blocks: Sequence[BlockAnalysis], said: Collection[str]) -> Iterator[Text]:
+def _reasons_of_summary(blocks: Sequence[types.BlockAnalysis], said: Collection[str]) -> Iterator[Text]:
     """Say which arms failed or answered otherwise; once for all, and nothing that was said."""
-    unranked = {block.unranked_reason for block in blocks if isinstance(block, RankedBlock)}
+    unranked = {block.unranked_reason for block in blocks if isinstance(block, types.RankedBlock)}
     reasons: dict[str, dict[str, None]] = {}
     for block in blocks:
         for row in block.rows:

@@ -4,6 +4,7 @@ All values of one table column or one interval share a unit (`scale_ns`), so tha
 """
 
 import math
+from collections.abc import Callable
 
 import msgspec
 
@@ -165,8 +166,7 @@ def percent(share: float, *, signed: bool = False) -> str:
 
 def slower(ratio: Estimate) -> str:
     """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio."""
-    low, high = (None if bound is None else bound - 1 for bound in (ratio.low, ratio.high))
-    return share_with_interval(Estimate(ratio.value - 1, low, high))
+    return share_with_interval(ratio.extra)
 
 
 def behind(ratio: Estimate) -> tuple[str, str]:
@@ -245,10 +245,23 @@ def times(estimate: Estimate | None) -> str:
     if estimate is None:
         return NO_VALUE
     decimals = max(2, decimals_of(estimate.value, 2))
-    text = f"{fixed(estimate.value, decimals)}×"
+    return within(estimate, lambda value: fixed(value, decimals), unit="×")
+
+
+def within(estimate: Estimate, form: Callable[[float], str], *, unit: str = "", to: str = "–") -> str:
+    """Return an estimate with its interval, where there is one.
+
+    Examples
+    --------
+    >>> within(Estimate(14.7, 14.5, 14.9), "{:.1f}".format, unit=" ms")
+    '14.7 ms (14.5–14.9)'
+    >>> within(Estimate(1.02), "{:.2f}".format)
+    '1.02'
+    """
+    value = f"{form(estimate.value)}{unit}"
     if estimate.low is None or estimate.high is None:
-        return text
-    return f"{text} ({fixed(estimate.low, decimals)}–{fixed(estimate.high, decimals)})"
+        return value
+    return f"{value} ({form(estimate.low)}{to}{form(estimate.high)})"
 
 
 def share_with_interval(estimate: Estimate | None) -> str:

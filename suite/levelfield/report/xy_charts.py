@@ -13,7 +13,7 @@ from levelfield.analysis.scaling import Level, Tradeoff
 from levelfield.analysis.types import ArmRow, CaseUse, ConvergenceBlock, ConvergenceRow, Row
 from levelfield.record.schema import Absent
 from levelfield.report import charts, names, units
-from levelfield.report.charts import Axis, Chart, Tick
+from levelfield.report.charts import Axis, Tick
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
 """Of the precisions of a chart, in the order of the run: the colour of a mark is that of its backend."""
@@ -214,11 +214,6 @@ class CurvePoint(msgspec.Struct, frozen=True):
     step: int
     elapsed_ns: float
     accuracy: float
-
-
-def times(block: ConvergenceBlock) -> Chart | None:
-    """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
-    return charts.of_times([(row, row.time_ns, row.launch_times_ns) for row in block.rows], " of training")
 
 
 def median_curve(row: ConvergenceRow) -> tuple[CurvePoint, ...]:

@@ -15,7 +15,7 @@ from levelfield.launchers.worker import WorkerError
 from levelfield.plan import Plan, Selection, arms
 from levelfield.plan.cpu_pinning import Requested
 from levelfield.record.schema import Arm, Case, Image
-from levelfield.report.tables import Value
+from levelfield.report.tables import Column, Value, make, rendered
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
@@ -243,6 +243,16 @@ COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share"
 """Of CSV."""
 
 
+OPERATORS: tuple[Column[Row], ...] = (
+    Column("operator", lambda row: _plain(row.operator), numeric=False),
+    Column("layer", lambda row: _plain(row.layer), numeric=False, where=lambda rows: any(row.layer for row in rows)),
+    Column("calls", lambda row: f"{row.calls:.6g}"),
+    Column("self µs", lambda row: _us(row.self_us)),
+    Column("share", lambda row: _share(row.share)),
+    Column("cumulative", lambda row: _share(row.cumulative)),
+)
+
+
 def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> None:
     """Print the table of one result, and how accurate it is."""
     every = rows(found.profiled, by_layer=by_layer)
@@ -251,16 +261,7 @@ def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> Non
     if rest := every[len(shown) :]:
         calls, self_us, share = (sum(getattr(row, name) for row in rest) for name in ("calls", "self_us", "share"))
         shown = (*shown, Row(f"{len(rest)} more (--top 0 shows all)", "", calls, self_us, share, 1.0))
-    cells = (
-        (
-            _plain(row.operator),
-            *([_plain(row.layer)] if by_layer else []),
-            *(f"{row.calls:.6g}", _us(row.self_us), _share(row.share), _share(row.cumulative)),
-        )
-        for row in shown
-    )
-    layer = ("layer",) if by_layer else ()
-    console.print(terminals.grid(("operator", *layer, "calls:", "self µs:", "share:", "cumulative:"), cells))
+    terminals.show(console, [rendered(make("", OPERATORS, shown))])
     terminals.say(console, sentence(account(found.profiled)))
     terminals.say(console, f"{_plain(found.profiled.note)}\n", "dim")
 

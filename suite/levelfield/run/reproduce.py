@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from rich.table import Table
+from rich.console import RenderableType
 
 from levelfield.compare import phrases
 from levelfield.errors import LevelfieldError
@@ -26,10 +26,10 @@ from levelfield.record.bounds import LONGEST_S
 from levelfield.record.files import DAMAGED
 from levelfield.record.schema import Arm, Block, Case, Image, Run, Settings
 from levelfield.report import units
+from levelfield.report.tables import Column, make, rendered
 from levelfield.run.options import Options
 from levelfield.statistics.stopping import DEFAULT_TARGET
 from levelfield.statistics.verdicts import DEFAULT_MARGIN
-from levelfield.terminals import grid
 
 _SHOWN = 6
 
@@ -303,15 +303,14 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def foreign_table(images: Sequence[Foreign]) -> Table:
+FOREIGN: tuple[Column[Foreign], ...] = (
+    Column("image", lambda it: phrases.clean(it.image), numeric=False),
+    Column("its lock", lambda it: phrases.clean(it.theirs) or "none", numeric=False),
+    Column("lock here", lambda it: it.ours or "none", numeric=False),
+    Column("what would differ", lambda it: phrases.clean(", ".join(it.differences), 600), numeric=False),
+)
+
+
+def foreign_table(images: Sequence[Foreign]) -> RenderableType:
     """Show which images this checkout would build instead of the report's."""
-    rows = (
-        (
-            phrases.clean(each.image),
-            phrases.clean(each.theirs) or "none",
-            each.ours or "none",
-            phrases.clean(", ".join(each.differences), 600),
-        )
-        for each in images
-    )
-    return grid(("image", "its lock", "lock here", "what would differ"), rows, title="Not the report's images")
+    return rendered(make("Not the report's images", FOREIGN, images))

@@ -18,6 +18,7 @@ from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.plan import of_record
 from levelfield.record.files import write_atomically
 from levelfield.report.progress import opened
+from levelfield.report.tables import Cell, Column, make, rendered
 from levelfield.run.ab import AbResult
 from levelfield.run.explain import ExplainRequest, profile_pairs, rows
 from levelfield.run.options import Options
@@ -169,20 +170,23 @@ def _file(found: AbResult) -> Path:
     return found.folder / NAME
 
 
+CHANGES: tuple[Column[Change], ...] = (
+    Column("operator", lambda it: it.name, numeric=False),
+    Column("old µs", lambda it: f"{it.old_us:,.0f}"),
+    Column("new µs", lambda it: f"{it.new_us:,.0f}"),
+    Column("difference µs", lambda it: Cell(f"{it.difference_us:+,.0f}", f"{it.low_us:+,.0f} to {it.high_us:+,.0f}")),
+    Column("", lambda it: "differs" if it.differs else "", numeric=False),
+)
+
+
 def show(differences: list[Difference], found: AbResult, console: Console) -> None:
     """Print which operators differ."""
     for each in differences:
         terminals.say(console, f"{each.case}: operators of {each.new}", "bold")
-        rows = ((change.name, *_cells(change)) for change in (each.call, *each.operators[:MOST_ROWS]))
-        console.print(terminals.grid(("operator", "old µs:", "new µs:", "difference µs:", ""), rows))
+        terminals.show(console, [rendered(make("", CHANGES, (each.call, *each.operators[:MOST_ROWS])))])
         terminals.say(console, sentence(each))
     if differences:
         terminals.say(console, f"Operators: {_file(found)}")
-
-
-def _cells(change: Change) -> tuple[str, str, str, str]:
-    interval = f"{change.difference_us:+,.0f} ({change.low_us:+,.0f} to {change.high_us:+,.0f})"
-    return f"{change.old_us:,.0f}", f"{change.new_us:,.0f}", interval, "differs" if change.differs else ""
 
 
 def sentence(found: Difference) -> str:

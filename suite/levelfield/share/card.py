@@ -2,14 +2,14 @@
 
 import contextlib
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.environment import machine_title
-from levelfield.analysis.types import Estimate, RankedBlock
+from levelfield.analysis.types import RankedBlock, compared
 from levelfield.compare import ab as pairs
 from levelfield.compare import phrases
 from levelfield.compare.formats import html
@@ -118,26 +118,15 @@ class Picture(msgspec.Struct, frozen=True):
 def _pictures(analysis: Analysis) -> Iterator[Picture]:
     timed = [block for block in analysis.timed if block.case.scenario == "latency"] or analysis.timed[:3]
     for block in timed:
-        costs = {row.arm: row.compared(block.case) for row in block.rows}
-        better = "higher is better" if block.case.per_item else "lower is better"
-        unit = block.case.rate_unit if block.case.per_item else ""
-        yield _picture(block, sentences.title(block.case), better, costs, unit)
+        yield _picture(block, sentences.title(block.case))
     for trained in () if timed else analysis.convergence:
-        times = {row.arm: row.time_ns for row in trained.rows}
-        title = f"{names.network(trained.case)}, training to {sentences.goal(trained)}"
-        yield _picture(trained, title, "lower is better", times, "")
+        yield _picture(trained, f"{names.network(trained.case)}, training to {sentences.goal(trained)}")
 
 
-def _picture(
-    block: RankedBlock,
-    title: str,
-    better: str,
-    costs: Mapping[str, Estimate | None],
-    rate_unit: str,
-) -> Picture:
+def _picture(block: RankedBlock, title: str) -> Picture:
     shown = [row for row in block.rows if row.standing != "control"]
     rows = shown[:_MOST_ROWS]
-    found = {row.arm: costs[row.arm] for row in rows if row.standing in ("ranked", "shown")}
+    found = {row.arm: compared(row, block.case)[0] for row in rows if row.standing in ("ranked", "shown")}
     ends = [cost.value if cost.high is None else cost.high for cost in found.values() if cost is not None]
     longest = max(charts.unbroken(ends)) if ends else 1.0
     bars = []
@@ -146,19 +135,9 @@ def _picture(
         if cost is None:
             bars.append(Bar(arm, row.standing))
             continue
-        low, high = (None if bound is None else _pixels(bound, longest) for bound in (cost.low, cost.high))
-        width, cut = max(2.0, _pixels(cost.value, longest)), cost.value > longest
-        colour = names.colour_on_white(row.backend)
-        bars.append(
-            Bar(arm, _written(cost, rate_unit), width, colour, None if cut else low, None if cut else high, cut)
-        )
+        at, cut = cost.each(lambda value: BAR * min(value / longest, 1.0)), cost.value > longest
+        low, high = (None, None) if cut else (at.low, at.high)
+        written, colour = sentences.full_cost(row, block), names.colour_on_white(row.backend)
+        bars.append(Bar(arm, written, max(2.0, at.value), colour, low, high, cut))
+    better = "higher is better" if block.case.per_item else "lower is better"
     return Picture(title, better, tuple(bars), len(shown) - len(rows))
-
-
-def _written(cost: Estimate, rate_unit: str) -> str:
-    """Write a time, or a rate with its unit."""
-    return f"{units.rate_with_interval(cost)}{units.NBSP}{rate_unit}" if rate_unit else units.time_with_interval(cost)
-
-
-def _pixels(value: float, longest: float) -> float:
-    return BAR * min(value / longest, 1.0)

@@ -14,8 +14,7 @@ import msgspec
 from levelfield.names import plural
 from levelfield.report import overview
 from levelfield.report.overview import Cell
-from levelfield.share.matrix import Ranks
-from levelfield.share.runs import Entry
+from levelfield.share.runs import Entry, Ranks
 
 Ranking: TypeAlias = Literal["", "agrees", "differs", "not decided"]
 
@@ -39,12 +38,6 @@ class Shared(msgspec.Struct, frozen=True):
     arms: tuple[tuple[str, str], ...]
     """Name and backend of those that two machines or more have."""
     places: tuple[Place, ...]
-
-    @property
-    def agrees(self) -> bool:
-        """Whether no ranking differs from that of the first machine, and one at least is known to agree."""
-        found = {place.ranking for place in self.places}
-        return "agrees" in found and "differs" not in found
 
 
 def newest(runs: Iterable[Entry]) -> Iterator[Entry]:

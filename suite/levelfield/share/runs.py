@@ -2,29 +2,61 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from levelfield.analysis import Analysis, guarded, summary
 from levelfield.analysis.environment import machine_key, machine_title
 from levelfield.analysis.summary import Reduced, Summary
-from levelfield.analysis.types import BlockAnalysis
+from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from levelfield.errors import LevelfieldError
-from levelfield.names import plural
+from levelfield.names import made_of, plural
 from levelfield.record import files
 from levelfield.record.schema import Block
-from levelfield.report import answers, names, sentences
-from levelfield.share import attestation, matrix, verify
+from levelfield.report import answers, names, overview, sentences
+from levelfield.share import attestation, verify
 from levelfield.share.attestation import Given
-from levelfield.share.matrix import Matrix
 
 OPERATORS = "operators"
 """Stands for all single operators of a run."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 """What a run's id may be to become the name of a folder."""
+
+
+Ranks: TypeAlias = Mapping[str, int]
+"""Arm to its rank in one case."""
+
+
+class Matrix(msgspec.Struct, frozen=True):
+    """What a run says of the scenario that matters most."""
+
+    columns: tuple[overview.Column, ...] = ()
+    lines: tuple[overview.Line, ...] = ()
+    ranks: dict[str, Ranks] = {}
+    """By case id, of each column."""
+
+
+def matrix_of(found: Analysis) -> Matrix:
+    """Return a run's latency cases, or else all; empty where nothing but operators is ranked."""
+    kinds = TimedBlock | ConvergenceBlock
+    ranked = [
+        each for each in found.blocks if isinstance(each, kinds) and each.best and not each.case.definition.operators
+    ]
+    chosen = [each for each in ranked if each.case.scenario == "latency"] or ranked
+    anchors = zip(found.timed, names.anchors(each.case.id for each in found.timed), strict=True)
+    shown = overview.tables(
+        replace(found, blocks=tuple(chosen)),
+        [anchor for block, anchor in anchors if any(block is each for each in chosen)],
+    )
+    if not shown:
+        return Matrix()
+    ranks = {each.case.id: {row.arm: row.rank for row in each.rows if row.rank is not None} for each in chosen}
+    columns = shown[0].columns
+    return Matrix(columns, shown[0].lines, {column.case.id: ranks[column.case.id] for column in columns})
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -145,21 +177,19 @@ def _entry(given: Given, signer: str) -> Entry:
     run, found = given.run, given.analysis
     models = [OPERATORS if _is_operator(each) else names.network(each.case) for each in run.blocks]
     versions = {each for image in run.images for each in image.distributions.items()}
-    return Entry(
-        id=run.id,
-        started=run.started,
+    return made_of(
+        Entry,
+        run,
+        run.settings,
         title=_title(found),
         parity=sentences.parity(found),
         machine=machine_key(run.machine),
         machine_title=machine_title(run.machine),
-        launcher=run.settings.launcher,
-        labels=run.labels,
         models=tuple(dict.fromkeys(models)),
-        backends=run.settings.backends,
         stack=tuple(sorted(f"{name} {version}" for name, version in versions if names.is_framework(name))),
         sha256=given.record_sha256,
         signer=signer,
-        matrix=matrix.of(found),
+        matrix=matrix_of(found),
     )
 
 

@@ -196,10 +196,7 @@ def _write(file: Path, content: str) -> None:
     file.write_text(content, encoding="utf-8", errors="replace")
 
 
-_SHORTER = (
-    re.compile(r" \((?:[^()]|\([^()]*\))*\)"),
-    re.compile(r"; (?:[^()]|\([^()]*\))*(?=\))"),
-)
+_SHORTER = (re.compile(r" \((?:[^()]|\([^()]*\))*\)"), re.compile(r"; (?:[^()]|\([^()]*\))*(?=\))"))
 """What is left out of a machine's title where it is not needed: all details of the processor, or its instructions."""
 
 

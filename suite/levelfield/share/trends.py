@@ -13,7 +13,7 @@ import msgspec
 
 from levelfield.analysis.summary import Summary
 from levelfield.compare import trend
-from levelfield.compare.trend import Change, Point, Runs, Series, Trend
+from levelfield.compare.trend import ChangePoint, Point, SeriesTrend, Trend
 from levelfield.compare.trend_show import answer, fact_value, value
 from levelfield.names import plural
 
@@ -125,29 +125,29 @@ class Page(msgspec.Struct, frozen=True):
 
 def pages(summaries: Iterable[Summary]) -> tuple[Page, ...]:
     """Lay out one page for every machine and launcher that has a result with two numbers or more."""
-    groups: dict[tuple[str, str], list[Series]] = {}
     known = trend.in_order(summaries)
-    for one in trend.series(known, trend.results(known), labelled=False):
-        groups.setdefault((one.machine, one.launcher), []).append(one)
-    drawn = {key: [line for one in group if (line := _line(known, one))] for key, group in groups.items()}
+    chosen = trend.series(known, trend.results(known), labelled=False)
+    groups: dict[tuple[str, str], list[SeriesTrend]] = {}
+    for one in trend.trends(known, chosen, margin=MARGIN).results:
+        groups.setdefault((one.series.machine, one.series.launcher), []).append(one)
     found = []
     for (machine, launcher), group in sorted(groups.items()):
-        lines = sorted(drawn[machine, launcher], key=lambda line: -line.moved)
+        lines = sorted(filter(None, map(_line, group)), key=lambda line: -line.moved)
         if lines:
-            newest = max(group, key=lambda one: (one.points[-1].started, one.points[-1].run))
-            runs = {point.run for one in group for point in one.points}
+            newest = max((one.series for one in group), key=lambda one: (one.points[-1].started, one.points[-1].run))
+            runs = {point.run for one in group for point in one.series.points}
             name = f"{machine}-{launcher}"
             found.append(Page(name, machine, newest.machine_title, launcher, len(runs), tuple(lines)))
     return tuple(found)
 
 
-def _line(runs: Runs, series: Series) -> Line | None:
+def _line(one: SeriesTrend) -> Line | None:
+    series, judged = one.series, one.trend
     measured = [
         (index, point, point.estimate) for index, point in enumerate(series.points) if point.estimate is not None
     ]
     if len(measured) < 2:
         return None
-    judged = trend.find_trend(series, margin=MARGIN)
     changed = {change.at for change in judged.changes}
     numbers = [number for _, _, number in measured]
     begins = judged.changes[-1].at if judged.changes else 0
@@ -175,7 +175,10 @@ def _line(runs: Runs, series: Series) -> Line | None:
         result=series.result,
         says=answer(series, judged),
         dots=dots,
-        steps=tuple(_step(runs, series, change, at[change.at]) for change in judged.changes),
+        steps=tuple(
+            _step(series.points[place.at], change, at[place.at])
+            for place, change in zip(judged.changes, one.changes, strict=True)
+        ),
         band=Band(start, round(WIDTH - EDGE - start, 1), upper, round(lower - upper, 1)),
         moved=_moved(judged),
         first=measured[0][1].started[:10],
@@ -204,11 +207,9 @@ def _places(points: Sequence[Point]) -> list[float]:
     return [round(EDGE + width * min(max(share, 0.0), 1.0), 1) for share in shares]
 
 
-def _step(runs: Runs, series: Series, change: Change, x: float) -> Step:
-    before, after = series.points[change.before], series.points[change.at]
-    differing = trend.environment_differences(runs, before, after, series)
+def _step(after: Point, change: ChangePoint, x: float) -> Step:
     facts = tuple(
         f"{fact.group} {fact.name}: {fact_value(fact, fact.before)} → {fact_value(fact, fact.after)}"
-        for fact in differing[:MOST_FACTS]
+        for fact in change.differences[:MOST_FACTS]
     )
-    return Step(x, after.started[:10], before.run, after.run, facts, len(differing) - len(facts))
+    return Step(x, after.started[:10], change.before, change.run, facts, len(change.differences) - len(facts))

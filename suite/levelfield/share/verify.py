@@ -26,11 +26,7 @@ from levelfield.share import attestation, contradictions
 from levelfield.share.attestation import Check, Given
 
 Verdict: TypeAlias = Literal[
-    "verified",
-    "consistent, but unsigned",
-    "consistent, but signer unknown",
-    "not verified",
-    "verification failed",
+    "verified", "consistent, but unsigned", "consistent, but signer unknown", "not verified", "verification failed"
 ]
 INCONCLUSIVE = 3
 MOST_NAMED = 20

@@ -25,7 +25,6 @@ def test_compiling_is_weighed_against_the_same_framework_and_the_fastest() -> No
         ("tensorflow-xla", "tensorflow"),
         ("jax", "openvino"),
     }
-    assert {each.against for each in found if each.same_framework} == {"torch", "tensorflow"}
 
 
 def test_when_compiling_pays_back_by_hand() -> None:
@@ -35,7 +34,6 @@ def test_when_compiling_pays_back_by_hand() -> None:
     assert found.verdict == "after"
     assert found.calls is not None
     assert found.calls.value == pytest.approx(extra_ns / (47e6 - 26e6), rel=1e-3)
-    assert found.compile_ns == pytest.approx(16e9 + 78e6)
 
 
 def test_slower_calls_never_pay_back() -> None:

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from levelfield.compare import tables
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import WRITERS, junit, terminal
 from levelfield.compare.types import Row
+from levelfield.report.tables import Column
 from tests.compare.formats.samples import hostile, upgrade
 from tests.compare.runs import reduced, run
 from tests.report.hostile import PAYLOAD
@@ -36,6 +38,15 @@ def test_what_a_reader_must_find_is_in_every_format(name: str, what: str) -> Non
     if name == "junit" and what.startswith("6."):
         pytest.skip("JUnit has no place for what changed")
     assert what in WRITERS[name](upgrade()).replace("\\", "")
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown", "html"])
+def test_a_column_that_is_added_is_in_every_format(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    added: Column[tables.Judged] = Column("Made from", lambda it: f"{it.row.new_replicates} runs each")
+    monkeypatch.setattr(tables, "CASES", (*tables.CASES, added))
+    written = WRITERS[name](upgrade()).lower()
+    assert "made from" in written
+    assert written.count(" runs each") == len(upgrade().rows)
 
 
 @pytest.mark.parametrize("name", WRITERS)

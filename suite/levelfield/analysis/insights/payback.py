@@ -9,20 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from levelfield.analysis import estimates
+from levelfield.analysis import estimates, types
 from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.launch_levels import launch_levels
-from levelfield.analysis.types import (
-    BlockAnalysis,
-    ColdBlock,
-    ColdRow,
-    Estimate,
-    Payback,
-    PaybackVerdict,
-    Row,
-    TimedBlock,
-    WrapperCost,
-)
+from levelfield.names import made_of
 from levelfield.record.schema import Arm, Block, Case, Run
 
 MODE = "mode"
@@ -36,19 +26,18 @@ class _Side(msgspec.Struct, frozen=True):
     """One arm with both of its costs."""
 
     arm: Arm
-    row: Row
+    row: types.Row
     call_ns: float
-    cold: ColdRow
-    cold_ns: Estimate
+    cold_ns: types.Estimate
 
 
-def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Payback, ...]:
+def derive(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[types.Payback, ...]:
     """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch."""
     pairs = list(zip(run.blocks, blocks, strict=True))
-    cold = {_key(block.case): block for _, block in pairs if isinstance(block, ColdBlock)}
-    found: list[Payback] = []
+    cold = {_key(block.case): block for _, block in pairs if isinstance(block, types.ColdBlock)}
+    found: list[types.Payback] = []
     for recorded, block in pairs:
-        if isinstance(block, TimedBlock) and block.case.scenario == "latency" and _key(block.case) in cold:
+        if isinstance(block, types.TimedBlock) and block.case.scenario == "latency" and _key(block.case) in cold:
             found += _of(run, recorded, block, cold[_key(block.case)])
     return tuple(found)
 
@@ -63,7 +52,7 @@ def compiles(settings: Mapping[str, str]) -> bool:
     return any(word in mode for word in WORDS)
 
 
-def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterator[Payback]:
+def _of(run: Run, recorded: Block, block: types.TimedBlock, cold: types.ColdBlock) -> Iterator[types.Payback]:
     sides = _sides(recorded, block, cold)
     plain = [side for side in sides if not compiles(side.row.settings)]
     if not plain:
@@ -79,10 +68,10 @@ def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterat
             other = next(each for each in plain if each.arm.id == against)
             ratio = estimates.ratio(levels[side.arm.id], levels[against], ended=ended)
             if ratio is not None:
-                yield _payback(block.case, side, other, ratio, same=other in own)
+                yield _payback(block.case, side, other, ratio)
 
 
-def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
+def _sides(recorded: Block, block: types.TimedBlock, cold: types.ColdBlock) -> list[_Side]:
     arms = {arm.id: arm for arm in recorded.arms}
     starts = {row.arm: row for row in cold.rows}
     found: list[_Side] = []
@@ -91,25 +80,19 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
         if not row.is_equal or row.call_ns is None or row.arm not in arms:
             continue
         if start is not None and start.total_ns is not None and start.standing == "shown":
-            found.append(_Side(arms[row.arm], row, row.call_ns.value, start, start.total_ns))
+            found.append(_Side(arms[row.arm], row, row.call_ns.value, start.total_ns))
     return found
 
 
-def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bool) -> Payback:
+def _payback(case: Case, side: _Side, other: _Side, ratio: types.Estimate) -> types.Payback:
     verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, ratio)
-    return Payback(
-        model=case.model,
-        precision=case.precision,
-        batch=case.batch,
+    return made_of(
+        types.Payback,
+        case,
+        side,
         arm=side.arm.id,
-        mode=side.row.settings.get(MODE, ""),
         against=other.arm.id,
-        same_framework=same,
-        compile_ns=(side.cold.load_ns or 0.0) + (side.cold.first_call_ns or 0.0),
-        cold_ns=side.cold_ns,
         against_cold_ns=other.cold_ns,
-        call_ns=side.call_ns,
-        against_call_ns=other.call_ns,
         ratio=ratio,
         verdict=verdict,
         calls=calls,
@@ -117,11 +100,11 @@ def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bo
 
 
 def weigh(
-    cold_ns: Estimate, other_cold_ns: Estimate, other_call_ns: float, ratio: Estimate
-) -> tuple[PaybackVerdict, Estimate | None]:
+    cold_ns: types.Estimate, other_cold_ns: types.Estimate, other_call_ns: float, ratio: types.Estimate
+) -> tuple[types.PaybackVerdict, types.Estimate | None]:
     """Compare a slower start with faster calls."""
     low, high = _bounds(ratio)
-    extra = Estimate(
+    extra = types.Estimate(
         cold_ns.value - other_cold_ns.value,
         _difference(cold_ns.low, other_cold_ns.high),
         _difference(cold_ns.high, other_cold_ns.low),
@@ -135,14 +118,14 @@ def weigh(
         return "maybe", None
     calls = extra.value / (other_call_ns * (1 - ratio.value)) if ratio.value < 1 else math.inf
     if ratio.low is None or ratio.high is None:
-        return "after", Estimate(calls)
+        return "after", types.Estimate(calls)
     least = max(0.0, extra.value if extra.low is None else extra.low) / (other_call_ns * (1 - low))
     if high >= 1:
-        return "maybe", Estimate(calls, least, None) if math.isfinite(calls) else None
-    return "after", Estimate(calls, least, most / (other_call_ns * (1 - high)))
+        return "maybe", types.Estimate(calls, least, None) if math.isfinite(calls) else None
+    return "after", types.Estimate(calls, least, most / (other_call_ns * (1 - high)))
 
 
-def _bounds(span: Estimate) -> tuple[float, float]:
+def _bounds(span: types.Estimate) -> tuple[float, float]:
     return (span.value if span.low is None else span.low), (span.value if span.high is None else span.high)
 
 
@@ -154,14 +137,14 @@ ENGINE = "engine"
 """Setting that names the framework which computes, and its version."""
 
 
-def wrappers(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]:
+def wrappers(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[types.WrapperCost, ...]:
     """Return the cost of every wrapper, in every timed case that has its engine too."""
     pairs = zip(run.blocks, blocks, strict=True)
-    timed = ((recorded, block) for recorded, block in pairs if isinstance(block, TimedBlock))
+    timed = ((recorded, block) for recorded, block in pairs if isinstance(block, types.TimedBlock))
     return tuple(cost for recorded, block in timed for cost in _wrapper(run, recorded, block))
 
 
-def _wrapper(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCost]:
+def _wrapper(run: Run, recorded: Block, block: types.TimedBlock) -> Iterator[types.WrapperCost]:
     engines = {row.arm: row.settings.get(ENGINE, "").partition(" ")[0] for row in block.rows if row.is_equal}
     if not any(engines.values()):
         return
@@ -171,4 +154,4 @@ def _wrapper(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCo
         for other in (each for each in arms if each.image == engines[arm.id]):
             ratio = estimates.ratio(levels[arm.id], levels[other.id], ended=ended_by(run.settings, recorded.case))
             if ratio is not None:
-                yield WrapperCost(block.case, arm.id, other.id, ratio)
+                yield types.WrapperCost(block.case, arm.id, other.id, ratio)

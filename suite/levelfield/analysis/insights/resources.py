@@ -15,24 +15,9 @@ cache, pays for being called, or is fused with what follows it in the network.
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from levelfield.analysis import collect, estimates
+from levelfield.analysis import collect, estimates, types
 from levelfield.analysis.estimates import Levels, ended_by
 from levelfield.analysis.launch_levels import launch_levels
-from levelfield.analysis.types import (
-    ArmParts,
-    BlockAnalysis,
-    Bound,
-    CaseUse,
-    Ceiling,
-    Ceilings,
-    Estimate,
-    Explained,
-    Headroom,
-    MemoryBlock,
-    Row,
-    TimedBlock,
-    Use,
-)
 from levelfield.record.schema import Absent, Block, Case, Roofline, Run, Work
 
 NEAR = 0.5
@@ -48,21 +33,21 @@ COPIED, ADDED = 2, 3
 """Arrays moved by a copy and by a sum."""
 
 
-def ceilings(run: Run) -> tuple[Ceilings, ...]:
+def ceilings(run: Run) -> tuple[types.Ceilings, ...]:
     """Return what the probe reached, by the number of threads; empty where there was none, or it makes no sense."""
     if isinstance(run.roofline, Absent):
         return ()
     return tuple(found for each in run.roofline if (found := _ceilings(each)) is not None)
 
 
-def _ceilings(roofline: Roofline) -> Ceilings | None:
+def _ceilings(roofline: Roofline) -> types.Ceilings | None:
     flops = _ceiling(2 * roofline.gemm_size**3, roofline.gemm_ns)
     copied = _ceiling(COPIED * roofline.array_bytes, roofline.copy_ns)
     added = _ceiling(ADDED * roofline.array_bytes, roofline.add_ns)
     if flops is None or copied is None or added is None:
         return None
     cache = roofline.last_cache_bytes
-    return Ceilings(
+    return types.Ceilings(
         roofline=roofline,
         flops=flops,
         bytes=max(copied, added, key=lambda rate: rate.per_s),
@@ -70,10 +55,10 @@ def _ceilings(roofline: Roofline) -> Ceilings | None:
     )
 
 
-def _ceiling(amount: int, samples_ns: Sequence[int]) -> Ceiling | None:
+def _ceiling(amount: int, samples_ns: Sequence[int]) -> types.Ceiling | None:
     if amount <= 0 or not samples_ns or min(samples_ns) <= 0:
         return None
-    return Ceiling(
+    return types.Ceiling(
         per_s=1e9 * amount / statistics.median(samples_ns),
         lowest=1e9 * amount / max(samples_ns),
         highest=1e9 * amount / min(samples_ns),
@@ -81,7 +66,9 @@ def _ceiling(amount: int, samples_ns: Sequence[int]) -> Ceiling | None:
     )
 
 
-def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
+def derive(
+    run: Run, blocks: Iterable[types.BlockAnalysis], ceilings: Sequence[types.Ceilings]
+) -> tuple[types.CaseUse, ...]:
     """Return how each timed case used the CPU, where its model was counted and the machine measured."""
     works = {
         (work.question or work.model, work.batch): work
@@ -89,11 +76,11 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
         if work.macs > 0 or work.activation_bytes > 0
     }
     by_threads = {each.roofline.threads: each for each in ceilings if not each.roofline.disturbed}
-    found: list[CaseUse] = []
+    found: list[types.CaseUse] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         case = block.case
         work, ceiling = works.get((case.question, case.batch)), by_threads.get(case.threads)
-        if not isinstance(block, TimedBlock) or work is None or ceiling is None:
+        if not isinstance(block, types.TimedBlock) or work is None or ceiling is None:
             continue
         if (case.definition.serves or case.definition.decodes) and case.device == "cpu" and case.precision in COUNTED:
             use = _case(recorded, block, work, ceiling)
@@ -101,17 +88,16 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
     return tuple(found)
 
 
-def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) -> CaseUse:
+def _case(recorded: Block, block: types.TimedBlock, work: Work, ceilings: types.Ceilings) -> types.CaseUse:
     footprint = work.weight_bytes + work.widest_bytes
     fits = ceilings.cache_bytes is not None and footprint <= ceilings.cache_bytes
     moved = None if fits else work.weight_bytes + work.activation_bytes
     compute_ns = 1e9 * 2 * work.macs / ceilings.flops.per_s
     move_ns = 1e9 * moved / ceilings.bytes.per_s if moved is not None else 0.0
-    return CaseUse(
+    return types.CaseUse(
         case=block.case,
         work=work,
         ceilings=ceilings,
-        footprint_bytes=footprint,
         fits_cache=fits,
         floor_ns=max(compute_ns, move_ns),
         fewer_products=work.macs_by_kind.get(FEWER_PRODUCTS, 0) / max(work.macs, 1),
@@ -123,7 +109,7 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
     )
 
 
-def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
+def _call_ns(row: types.Row, block: types.TimedBlock) -> types.Estimate | None:
     if not block.case.per_item:
         return row.call_ns
     rate = row.items_per_second
@@ -133,28 +119,31 @@ def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
 
 
 def _use(
-    row: Row, call_ns: Estimate, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]
-) -> Use:
+    row: types.Row,
+    call_ns: types.Estimate,
+    work: Work,
+    moved: int | None,
+    ceilings: types.Ceilings,
+    libraries: tuple[str, ...],
+) -> types.Use:
     per_s = call_ns.inverse.scaled(1e9)
     flops = per_s.scaled(2 * work.macs)
     compute = flops.scaled(1 / ceilings.flops.per_s)
-    traffic = per_s.scaled(moved) if moved is not None else None
-    memory = traffic.scaled(1 / ceilings.bytes.per_s) if traffic is not None else None
-    return Use(
+    memory = per_s.scaled(moved).scaled(1 / ceilings.bytes.per_s) if moved is not None else None
+    return types.Use(
         arm=row.arm,
         backend=row.backend,
         bound=bound(compute.value, memory.value if memory is not None else None),
         call_ns=call_ns,
         flops_per_s=flops,
         compute_share=compute,
-        bytes_per_s=traffic,
         memory_share=memory,
         cpu_cores=row.cpu_cores,
         libraries=libraries,
     )
 
 
-def bound(compute_share: float, memory_share: float | None) -> Bound:
+def bound(compute_share: float, memory_share: float | None) -> types.Bound:
     """Return what limits a call that reached these shares of the ceilings."""
     memory = memory_share or 0.0
     if max(compute_share, memory) < FAR:
@@ -170,14 +159,14 @@ def _libraries(block: Block, arm: str) -> tuple[str, ...]:
     return tuple(sorted({library.kind for library in first}))
 
 
-def headroom(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
+def headroom(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[types.Headroom, ...]:
     """Return the smallest and the largest peak of every memory case, with the known limits."""
     machine = run.machine.get("memory", {}).get("total bytes")
     limit = run.settings.worker_memory_bytes
     works = {(work.model, work.batch): work for work in run.work if not work.question}
-    found: list[Headroom] = []
+    found: list[types.Headroom] = []
     for block in blocks:
-        if not isinstance(block, MemoryBlock):
+        if not isinstance(block, types.MemoryBlock):
             continue
         peaks = {
             row.arm: row.peak_bytes
@@ -189,7 +178,7 @@ def headroom(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
         least, most = min(peaks, key=peaks.__getitem__), max(peaks, key=peaks.__getitem__)
         work = works.get((block.case.model, block.case.batch))
         found.append(
-            Headroom(
+            types.Headroom(
                 case=block.case,
                 least_arm=least,
                 least_bytes=peaks[least],
@@ -207,46 +196,34 @@ LEAST = 0.5
 """Share of a network's arithmetic that the measured operators must have before anything is said."""
 
 
-def explained(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Explained, ...]:
+def explained(run: Run, blocks: Sequence[types.BlockAnalysis]) -> tuple[types.Explained, ...]:
     """Return what is explained of every network that was called with one input, beside operators."""
-    timed = [(recorded, found) for recorded, found in zip(run.blocks, blocks, strict=True) if _is_timed(found)]
+    pairs = zip(run.blocks, blocks, strict=True)
+    timed = [(recorded, found) for recorded, found in pairs if isinstance(found, types.TimedBlock)]
     operators = [recorded for recorded, _ in timed if recorded.case.definition.operators]
     if not operators:
         return ()
     works = {work.model: work for work in run.work if work.batch == 1 and not work.question}
     found = (
-        _explained(run, recorded, block, [each for each in operators if _alike(each.case, recorded.case)], works)
+        _explained(run, recorded, block, [each for each in operators if _how(each.case) == _how(recorded.case)], works)
         for recorded, block in timed
-        if _is_called_with_one(recorded.case) and recorded.case.model in works
+        if recorded.case.scenario == "latency" and recorded.case.batch == 1 and recorded.case.model in works
     )
     return tuple(each for each in found if each is not None)
 
 
-def _is_timed(found: BlockAnalysis) -> bool:
-    return isinstance(found, TimedBlock)
-
-
-def _is_called_with_one(case: Case) -> bool:
-    return case.scenario == "latency" and case.batch == 1
-
-
-def _alike(one: Case, other: Case) -> bool:
-    return (one.precision, one.threads, one.device, one.batch) == (
-        other.precision,
-        other.threads,
-        other.device,
-        other.batch,
-    )
+def _how(case: Case) -> tuple[str, int, str, int]:
+    return case.precision, case.threads, case.device, case.batch
 
 
 def _explained(
-    run: Run, recorded: Block, found: BlockAnalysis, operators: Iterable[Block], works: Mapping[str, Work]
-) -> Explained | None:
+    run: Run, recorded: Block, found: types.TimedBlock, operators: Iterable[Block], works: Mapping[str, Work]
+) -> types.Explained | None:
     often = works[recorded.case.model].operators
     levels = {each.case.model: launch_levels(each) for each in operators if each.case.model in often}
     held = sum(often[name] * works[name].macs for name in levels if name in works)
     share = held / works[recorded.case.model].macs if held else 0.0
-    if share < LEAST or not isinstance(found, TimedBlock):
+    if share < LEAST:
         return None
     whole, ended = launch_levels(recorded), ended_by(run.settings, recorded.case)
     arms = []
@@ -254,8 +231,8 @@ def _explained(
         sums = _sums(row.arm, often, levels)
         ratio = estimates.ratio(sums, whole[row.arm], ended=ended) if sums else None
         if ratio is not None:
-            arms.append(ArmParts(row.arm, ratio))
-    return Explained(recorded.case, share, len(levels), tuple(arms)) if arms else None
+            arms.append(types.ArmParts(row.arm, ratio))
+    return types.Explained(recorded.case, share, len(levels), tuple(arms)) if arms else None
 
 
 def _sums(arm: str, often: Mapping[str, int], levels: Mapping[str, Levels]) -> dict[int, float]:

@@ -4,17 +4,7 @@ import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 
-from levelfield.analysis.types import (
-    ArmSaturation,
-    ArmWait,
-    BatchRate,
-    BlockAnalysis,
-    Estimate,
-    Row,
-    Saturation,
-    TimedBlock,
-    Waiting,
-)
+from levelfield.analysis import types
 from levelfield.record.schema import Block, Case, Run, Window
 from levelfield.statistics.counting import counted_rounds
 
@@ -27,12 +17,12 @@ _Arm = tuple[str, str]
 """Arm and backend."""
 
 
-def saturations(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
+def saturations(blocks: Iterable[types.BlockAnalysis]) -> tuple[types.Saturation, ...]:
     """Return the saturation of every model of which two batches at the least were measured."""
-    sweeps: dict[_Key, dict[_Arm, dict[int, Estimate]]] = {}
+    sweeps: dict[_Key, dict[_Arm, dict[int, types.Estimate]]] = {}
     largest: dict[_Key, Case] = {}
     for block in blocks:
-        if not isinstance(block, TimedBlock) or not block.case.definition.serves:
+        if not isinstance(block, types.TimedBlock) or not block.case.definition.serves:
             continue
         case = block.case
         key = (case.model, case.precision, case.threads, case.device)
@@ -48,30 +38,30 @@ def saturations(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
     return tuple(found for key, arms in sweeps.items() if (found := _of(largest[key], arms)) is not None)
 
 
-def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation | None:
+def _of(case: Case, arms: Mapping[_Arm, Mapping[int, types.Estimate]]) -> types.Saturation | None:
     found = tuple(reached(*arm, rates) for arm, rates in arms.items() if len(rates) > 1)
     if not found:
         return None
     batches = tuple(sorted({rate.batch for arm in found for rate in arm.rates}))
-    return Saturation(case=case, batches=batches, arms=found)
+    return types.Saturation(case=case, batches=batches, arms=found)
 
 
-def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
+def reached(arm: str, backend: str, rates: Mapping[int, types.Estimate]) -> types.ArmSaturation:
     """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it."""
     batches = sorted(rates)
     highest = max(rate.value for rate in rates.values())
     first = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
-    return ArmSaturation(
+    return types.ArmSaturation(
         arm=arm,
         backend=backend,
-        rates=tuple(BatchRate(batch, rates[batch]) for batch in batches),
+        rates=tuple(types.BatchRate(batch, rates[batch]) for batch in batches),
         saturates_at=first if first != batches[-1] else None,
         gain=highest / rates[batches[0]].value,
         allowed=_allowed({batch: rates[batch] for batch in batches}),
     )
 
 
-def _allowed(rates: Mapping[int, Estimate]) -> tuple[int, ...]:
+def _allowed(rates: Mapping[int, types.Estimate]) -> tuple[int, ...]:
     """Return the batches, smallest first, that may be the first to reach enough, by the intervals of the rates."""
     bounds = {batch: (rate.low, rate.high) for batch, rate in rates.items()}
     known = {batch: (low, high) for batch, (low, high) in bounds.items() if low is not None and high is not None}
@@ -94,27 +84,27 @@ FEED, WORKERS = "feed", "feed workers"
 """Settings in which an arm says how it reads."""
 
 
-def waits(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Waiting, ...]:
+def waits(run: Run, blocks: Iterable[types.BlockAnalysis]) -> tuple[types.Waiting, ...]:
     """Return the waiting of every arm whose outputs are right, in every case that waits for data."""
-    found: list[Waiting] = []
+    found: list[types.Waiting] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
-        if not isinstance(block, TimedBlock):
+        if not isinstance(block, types.TimedBlock):
             continue
         arms = tuple(wait for row in block.rows if row.is_equal if (wait := _arm_wait(recorded, row)) is not None)
-        found += [Waiting(block.case, arms)] if arms else []
+        found += [types.Waiting(block.case, arms)] if arms else []
     return tuple(found)
 
 
-def _arm_wait(block: Block, row: Row) -> ArmWait | None:
+def _arm_wait(block: Block, row: types.Row) -> types.ArmWait | None:
     launches = [windows for windows in _waiting_windows(block, row.arm) if windows]
     if not launches:
         return None
     shares = [_waited_ns(windows) / _duration_ns(windows) for windows in launches]
     windows = [window for launch in launches for window in launch]
     items = block.case.batch * sum(window.calls for window in windows)
-    return ArmWait(
+    return types.ArmWait(
         arm=row.arm,
-        share=Estimate(statistics.median(shares), min(shares), max(shares)),
+        share=types.Estimate(statistics.median(shares), min(shares), max(shares)),
         items_per_s=1e9 * items / _duration_ns(windows),
         step_items_per_s=1e9 * items / (_duration_ns(windows) - _waited_ns(windows)),
         feed=row.settings.get(FEED, ""),

@@ -8,16 +8,18 @@ inside: a row beyond it stands at the edge, is marked, and has its value beside 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+import jinja2
 import msgspec
 from markupsafe import Markup
 
-from levelfield.compare import phrases
-from levelfield.compare.types import Comparison, Outcome, Row
+from levelfield.compare import phrases, tables
+from levelfield.compare.types import Comparison, Outcome, Row, State
 from levelfield.report import html as report
 from levelfield.report import names, pages, units
 from levelfield.report.charts import Tick, reach
+from levelfield.report.tables import Table, make
 from levelfield.version import __version__
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
@@ -25,37 +27,58 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 
 def write(comparison: Comparison) -> str:
     """Return the comparison as a page, to be written as UTF-8."""
-    style = pages.style()
-    return _render(
-        "comparison.html.j2",
-        comparison,
-        policy=pages.policy(style),
-        style=Markup(style),  # noqa: S704  (our own file)
-    )
+    return pages.render(_template("comparison.html.j2"), style=pages.style(), **_shown(comparison))
 
 
 def within(comparison: Comparison) -> report.Compared:
     """Return the comparison as the answer and the sections of the report of the run that it is about."""
-    sections = Markup(_render("comparison_within.html.j2", comparison))  # noqa: S704  (rendered with escaping)
-    return report.Compared(phrases.title(comparison), phrases.first_line(comparison), sections)
+    sections = _template("comparison_within.html.j2").render(_shown(comparison))
+    return report.Compared(phrases.title(comparison), phrases.first_line(comparison), Markup(sections))  # noqa: S704
 
 
-def _render(template: str, comparison: Comparison, **further: object) -> str:
-    return (
-        pages.templates(TEMPLATES)
-        .get_template(template)
-        .render(
-            comparison=comparison,
-            moved=comparison.moved,
-            changes=len(comparison.changed),
-            names=names,
-            ratio_chart=ratio_chart,
-            units=units,
-            version=__version__,
-            words=phrases,
-            **further,
-        )
-    )
+def _template(name: str) -> jinja2.Template:
+    return pages.templates(TEMPLATES, pages.TEMPLATES).get_template(name)
+
+
+def _shown(comparison: Comparison) -> dict[str, Any]:
+    """Return what the templates show, by the name that they give it."""
+    moved, judged = comparison.moved, tables.judged(comparison.rows, comparison.replicate)
+    runs = [(name, run) for name, side in (("old", comparison.old), ("new", comparison.new)) for run in side.runs]
+    many = f"{len(moved)} of {len(comparison.drifts)} answers are not identical, bit by bit."
+    return {
+        "comparison": comparison,
+        "moved": moved,
+        "changes": len(comparison.changed),
+        "names": names,
+        "chart": ratio_chart(comparison.rows, comparison.gate.margin),
+        "margin": units.percent(comparison.gate.margin),
+        "settings": make(_SETTINGS, tables.SETTINGS, comparison.settings),
+        "cases": make(_CASES, tables.CASES, judged),
+        "answers": make(many, tables.ANSWERS, moved),
+        "changed": _facts(comparison, "Changes", "changed", "varies"),
+        "unrecorded": _facts(comparison, "Not recorded", "unrecorded"),
+        "same": _facts(comparison, "What stayed the same", "same"),
+        "runs": make(_RUNS, tables.RUNS, runs),
+        "version": __version__,
+        "words": phrases,
+    }
+
+
+_SETTINGS = "Facts of the machine that differ between the old and the new stack."
+_CASES = "Cost of the new side over the old one: above 1 is worse. Worse cases first."
+_RUNS = "The records that were compared; a digest is of the whole file."
+
+
+def _facts(comparison: Comparison, what: str, *states: State) -> list[tuple[str, Table]]:
+    """Return the title of each group of facts, and a table of those in one of these states."""
+    columns = tables.SAME if states == ("same",) else tables.FACTS
+    found = []
+    for group in comparison.changes:
+        rows = [("", change) for change in group.changes if change.state in states]
+        if rows:
+            title, many = phrases.clean(group.title), f"{len(rows)} of {len(group.changes)} facts."
+            found.append((title, make(many, columns, rows, label=f"{what}: {title}")))
+    return found
 
 
 MOST_ROWS = 40
@@ -123,11 +146,11 @@ def ratio_chart(rows: Sequence[Row], margin: float) -> RatioChart | None:
 
     marks = []
     for row, ratio in found[:MOST_ROWS]:
-        who, what, _, _, value, verdict, _ = phrases.row_cells(row, "run", brief=True)
         place = at(ratio.value)
-        low, high = (None if bound is None else inside(bound) for bound in (ratio.low, ratio.high))
         beyond: Beyond = "left" if place < 0 else "right" if place > 100 else ""
-        marks.append(Mark(who, what, value, row.outcome, verdict, inside(ratio.value), low, high, beyond))
+        who, what, value = phrases.arms(row), phrases.case(row, brief=True), phrases.ratio(ratio)
+        mark = ratio.each(inside)
+        marks.append(Mark(who, what, value, row.outcome, row.verdict, mark.value, mark.low, mark.high, beyond))
     start = inside(1 / (1 + margin))
     ticks = tuple(Tick(label=label, at=inside(value)) for label, value in _ticks(end))
     return RatioChart(tuple(marks), ticks, (start, round(inside(1 + margin) - start, 2)), len(found) - len(marks))

@@ -61,14 +61,14 @@ def document(name: str, suites: Mapping[str, Sequence[Test]]) -> str:
 
 
 def _of_setting(found: Setting) -> Test:
-    where, name, old, new, note = phrases.setting_cells(found)
     kind: Kind = "skipped" if found.meant == "not meant" else ""
-    return Test(f"{where}/{name}", "settings", kind, found.meant, f"{old} → {new}: {note}")
+    message = f"{phrases.value(found.old)} → {phrases.value(found.new)}: {phrases.setting_note(found)}"
+    return Test(f"{phrases.clean(found.where)}/{phrases.clean(found.name)}", "settings", kind, found.meant, message)
 
 
 def _of_row(row: Row, replicate: str) -> Test:
-    ratio = f"new/old {phrases.ratio(row)}" if row.ratio is not None else ""
-    drift = f"after/before {phrases.drift(row)}" if row.drift is not None else ""
+    ratio = f"new/old {phrases.ratio(row.ratio)}" if row.ratio is not None else ""
+    drift = f"after/before {phrases.ratio(row.drift)}" if row.drift is not None else ""
     figures = ", ".join(filter(None, (ratio, drift)))
     said = f"{row.verdict}: {figures}" if figures else row.verdict.value
     kind = _kind(row.outcome, compared=row.verdict not in _NO_ANSWER)
