@@ -29,6 +29,15 @@ def test_names_are_those_with_a_journal(reports: Path) -> None:
     assert ALL.names(reports) == ["a", "b"]
 
 
+def test_nothing_is_written_through_a_link(reports: Path) -> None:
+    journal = ALL.make_folder("a", reports) / JOURNAL
+    (reports / "notes").write_text("the last line has no end")
+    journal.symlink_to(reports / "notes")
+    with pytest.raises(LevelfieldError, match="cannot be written: Too many levels of symbolic links"):
+        ALL.open("a", reports)
+    assert (reports / "notes").read_text() == "the last line has no end"
+
+
 @pytest.mark.parametrize("name", ["../a", "a/b", "", ".."])
 def test_a_name_is_no_path(reports: Path, name: str) -> None:
     with pytest.raises(LevelfieldError, match="An orchard"):
