@@ -49,6 +49,11 @@ FAILURES: list[tuple[str, FailureKind, str]] = [
     (READY + NEXT + RAW.format(r"""b'{"type":"failed","message":"\xff"}\n'"""), "protocol", "not a reply"),
     (READY + NEXT + READY + "input()", "protocol", "answered measure with Ready"),
     (FAILED, "protocol", "began"),
+    (
+        READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 3_000_001, flush=True)""",
+        "protocol",
+        "more values",
+    ),
     (READY.replace('"protocol":2', '"protocol":1') + "input()", "protocol", "speaks protocol 1, this .* 2"),
 ]
 
