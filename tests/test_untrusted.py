@@ -1,16 +1,26 @@
 """Plain files only, without waiting, and never more than was asked for."""
 
+import ast
+import importlib
+import inspect
 import os
+import re
 import socket
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import msgspec
+import msgspec.inspect
 import psutil
 import pytest
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from tests.commands import python
+from levelfield_readers import recorded
+from tests.commands import ROOT, python
 from tests.share.evidence import leave, small
 
 
@@ -142,6 +152,71 @@ def test_a_copy_is_no_more_public_than_its_source(tmp_path: Path, source: int, c
     untrusted.limit_access(path, source)
     assert path.stat().st_mode & 0o777 == copy
     assert path.stat().st_uid == (untrusted.NOBODY if not copy & 0o004 and not os.getuid() else os.getuid())
+
+
+DECODERS: dict[Any, int] = {
+    msgspec.json.decode: 1, msgspec.json.Decoder: 0, msgspec.msgpack.Decoder: 0, msgspec.convert: 1,
+    untrusted.convert: 1, recorded.decode: 1, "self._computed": 1, "self._call": 2,
+}  # fmt: skip
+"""What makes typed values, and which argument says the type, where none is called so. The last four pass it on."""
+OTHERWISE = {
+    "family.config": "tuple[tuple(each.config for each in FAMILIES.values())]",
+    "type(sizes)": "int",  # bounds of our own values
+    "spec.Sizes": "int",
+}
+"""Types that are known at run time alone."""
+
+
+def evaluated(text: str, module: ModuleType) -> Any:
+    try:
+        return eval(text, vars(module)) if "(" not in text or text in OTHERWISE.values() else text
+    except (NameError, AttributeError, LookupError, TypeError):
+        return text
+
+
+def decoded() -> Iterator[Any]:
+    """Yield every type that the suite and its plug-ins decode; of one that is passed on, the parameter's name."""
+    for file in (*(ROOT / "suite").rglob("*.py"), *(ROOT / "plugins").glob("*/levelfield_*/**/*.py")):
+        text = file.read_text()
+        if not re.search(r"(json\.decode|json\.Decoder|pack\.Decoder|[^.]decode|convert|_computed|_call)\(", text):
+            continue
+        parts = file.relative_to(ROOT).with_suffix("").parts[1:]
+        name = ".".join(parts[parts[0] != "levelfield" :]).removesuffix(".__init__")
+        for call in (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call)):
+            at = DECODERS.get(evaluated(ast.unparse(call.func), module := importlib.import_module(name)), 99)
+            given = [*(each.value for each in call.keywords if each.arg == "type"), *call.args[at : at + 1]][: at < 99]
+            yield from (evaluated(OTHERWISE.get(said := ast.unparse(each), said), module) for each in given)
+
+
+def structs(kind: object) -> Iterator[msgspec.inspect.StructType]:
+    """Every struct that a type holds."""
+    seen: set[object] = set()
+    left = [kind]
+    while left:
+        item = left.pop()
+        if isinstance(item, msgspec.inspect.StructType):
+            if item.cls in seen:
+                continue
+            seen.add(item.cls)
+            yield item
+            left += [field.type for field in item.fields]
+        left += [getattr(item, name) for name in ("item_type", "key_type", "value_type") if hasattr(item, name)]
+        left += [each for name in ("types", "item_types") for each in getattr(item, name, ())]
+
+
+def test_every_struct_that_is_decoded_forbids_unknown_fields() -> None:
+    """Those of other programs' files say in so many words that they do not."""
+    found = list(decoded())
+    types = [each for each in found if not isinstance(each, str)]
+    assert len(types) > 40
+    assert set(found) - set(types) == {"kind", "type_"}
+    held = {
+        each.cls
+        for kind in types
+        for each in structs(msgspec.inspect.type_info(kind))
+        if not each.forbid_unknown_fields
+    }
+    assert [each for each in held if "forbid_unknown_fields=False" not in inspect.getsource(each)] == []
 
 
 MEETING = """

@@ -26,7 +26,7 @@ _PACKAGE = re.compile(r"[A-Za-z_]\w*")
 _T = TypeVar("_T")
 
 
-class Plugin(msgspec.Struct, frozen=True):
+class Plugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry point of one distribution."""
 
     group: str

@@ -189,7 +189,7 @@ def test_a_site_is_written_and_what_was_left_out_is_named(tmp_path: Path) -> Non
     (tmp_path / "mine" / "broken").mkdir()
     (tmp_path / "mine" / "broken" / files.NAME).write_text("[")
     command = call("publish", "--reports", "mine", "--out", "public", folder=tmp_path)
-    assert command.code == 0, command.err
+    assert command.code == 1, command.err
     assert "Left out: broken" in command.out
     assert "1 run, 0 comparisons and 0 pages of trends: public/index.html" in command.out
     index = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")

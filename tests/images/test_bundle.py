@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,36 @@ def test_what_is_wrong_is_one_sentence(
         unpack(bundle(tmp_path, listed, *entries))
     assert not list(cache.glob("downloads/[!.]*"))
     assert not list(cache.glob("wheels/two.whl"))
+
+
+def headers(kind: bytes, content: bytes, count: int = 1, size: int | None = None) -> bytes:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = kind, len(content) if size is None else size
+    return (header.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)) * count
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        headers(tarfile.XHDTYPE, b"9" * (1 << 20)),  # a regular expression takes the square of it
+        headers(tarfile.XHDTYPE, b"", size=1 << 40),
+        headers(tarfile.GNUTYPE_LONGNAME, b"", size=1 << 40),
+        headers(tarfile.XHDTYPE, b"9 x=1234\n", count=2_000),
+        headers(tarfile.XGLTYPE, b"9 x=1234\n"),
+    ],
+    ids=["long", "endless", "a name without end", "many", "for all"],
+)
+def test_headers_are_bounded(cache: Path, tmp_path: Path, hostile: bytes) -> None:
+    path = bundle(tmp_path, manifest(GOOD))
+    content = path.read_bytes().rstrip(b"\0")
+    end = content + bytes(-len(content) % 512) + hostile
+    with path.open("wb") as file:
+        file.write(end + entry(GOOD)[0].tobuf() + CONTENT.ljust(512, b"\0"))
+        file.truncate(1 << 41)
+    before = time.process_time()
+    with pytest.raises(LevelfieldError, match=r"is no bundle, or was cut off|which its manifest does not name"):
+        unpack(path)
+    assert time.process_time() - before < 2
 
 
 @pytest.mark.extended

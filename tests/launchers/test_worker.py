@@ -54,6 +54,11 @@ FAILURES: list[tuple[str, FailureKind, str]] = [
         "protocol",
         "a kind of failure that there is not",
     ),
+    (
+        READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 3_000_001, flush=True)""",
+        "protocol",
+        "more values",
+    ),
     (READY.replace('"protocol":2', '"protocol":1') + "input()", "protocol", "speaks protocol 1, this .* 2"),
 ]
 

@@ -171,6 +171,12 @@ def test_files_of_a_plug_in_are_kept_apart_and_made_again_when_it_changes(artifa
     ("script", "says"),
     [
         (WRITES.replace("FILES", '{"model.onnx": "0" * 64}'), "reports other files than it wrote"),
+        (
+            WRITES.replace("print(", "import os; os.truncate(folder / 'model.onnx', 1 << 42)\nprint(").replace(
+                "FILES", "files"
+            ),
+            "reports other files",
+        ),
         ("raise RuntimeError('no such operator')", "could not be exported to ONNX: .* exited with code 1"),
         ("import sys; sys.stdin.readline(); print('rubbish', flush=True); sys.stdin.read()", "not a reply"),
     ],

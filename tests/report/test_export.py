@@ -61,7 +61,7 @@ def written(rows: list[dict[str, Value]], *columns: str) -> str:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d"])
 def test_every_start_of_a_formula_is_escaped_and_a_negative_number_is_not(start: str) -> None:
     assert _cells(written([{"arm": f"{start}HYPERLINK(1)"}], "arm")) == [f"'{start}HYPERLINK(1)"]
     assert _cells(written([{"value": -1.5}], "value")) == ["-1.5"]

@@ -42,7 +42,7 @@ class Vocabulary(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
-class _Configuration(msgspec.Struct):
+class _Configuration(msgspec.Struct, forbid_unknown_fields=False):
     do_lower_case: bool = True
 
 

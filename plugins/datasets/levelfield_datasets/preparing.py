@@ -56,7 +56,7 @@ class Judged(Prepared, frozen=True):
     """For every record, the place of its question among `questions`."""
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a cache keeps beside a file of items."""
 
     sha256: str

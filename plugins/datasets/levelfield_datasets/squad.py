@@ -33,26 +33,26 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     text: str
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     id: str
     question: str
     answers: tuple[Answer, ...]
 
 
-class Paragraph(msgspec.Struct, frozen=True):
+class Paragraph(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     context: str
     qas: tuple[Asked, ...]
 
 
-class Article(msgspec.Struct, frozen=True):
+class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     paragraphs: tuple[Paragraph, ...]
 
 
-class _File(msgspec.Struct, frozen=True):
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     version: str
     data: tuple[Article, ...]
 
@@ -66,7 +66,7 @@ class Question(msgspec.Struct, frozen=True):
     answers: tuple[str, ...]
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of a window's pieces: which of them may begin an answer, and where they stand in the text."""
 
     begins: int

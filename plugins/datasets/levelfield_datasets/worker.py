@@ -29,14 +29,14 @@ LONGEST_WORD = 100
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class DecodePictures(msgspec.Struct, frozen=True):
+class DecodePictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Decode picture files, each made small and cropped."""
 
     files: tuple[bytes, ...]
     """Contents of the files: whatever they hold, a stranger may have written it."""
 
 
-class PicturesDecoded(msgspec.Struct, frozen=True):
+class PicturesDecoded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pixels: bytes
     """uint8, shape (files, SIDE, SIDE, 3), C order; zeros of a file that cannot be read."""
     reasons: tuple[str, ...]
@@ -45,7 +45,7 @@ class PicturesDecoded(msgspec.Struct, frozen=True):
     """Of what decoded them."""
 
 
-class Tokenize(msgspec.Struct, frozen=True):
+class Tokenize(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Split texts into the words and pieces of a vocabulary."""
 
     vocabulary: str
@@ -55,7 +55,7 @@ class Tokenize(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
 
 
-class Pieces(msgspec.Struct, frozen=True):
+class Pieces(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A text in pieces of a vocabulary, without the special ones."""
 
     ids: tuple[Count, ...]
@@ -64,7 +64,7 @@ class Pieces(msgspec.Struct, frozen=True):
     ends: tuple[Count, ...]
 
 
-class Tokenized(msgspec.Struct, frozen=True):
+class Tokenized(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pieces: tuple[Pieces, ...]
     """One for each text."""
     versions: dict[str, str]

@@ -34,7 +34,7 @@ _WHY: Final = (
 Value: TypeAlias = str | int | float | bool
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, forbid_unknown_fields=False):
     key: str
     value: msgspec.Raw
 

@@ -135,7 +135,7 @@ def tests(
     return outcomes
 
 
-class _Answer(msgspec.Struct):
+class _Answer(msgspec.Struct, forbid_unknown_fields=True):
     """What `inside.drive` returns of a test."""
 
     rules: dict[str, float]

@@ -34,7 +34,7 @@ from levelfield_readers.recorded import (
 )
 
 
-class _PyperfMetadata(msgspec.Struct):
+class _PyperfMetadata(msgspec.Struct, forbid_unknown_fields=False):
     name: str | None = None
     unit: str | None = None
     loops: int | None = None
@@ -49,17 +49,17 @@ class _PyperfMetadata(msgspec.Struct):
     python_implementation: str | None = None
 
 
-class _PyperfRun(msgspec.Struct):
+class _PyperfRun(msgspec.Struct, forbid_unknown_fields=False):
     values: list[float] = []
     metadata: _PyperfMetadata = msgspec.field(default_factory=_PyperfMetadata)
 
 
-class _PyperfBenchmark(msgspec.Struct):
+class _PyperfBenchmark(msgspec.Struct, forbid_unknown_fields=False):
     runs: list[_PyperfRun]
     metadata: _PyperfMetadata = msgspec.field(default_factory=_PyperfMetadata)
 
 
-class _PyperfSuite(msgspec.Struct):
+class _PyperfSuite(msgspec.Struct, forbid_unknown_fields=False):
     benchmarks: list[_PyperfBenchmark]
     metadata: _PyperfMetadata = msgspec.field(default_factory=_PyperfMetadata)
 
@@ -105,13 +105,13 @@ def _calls(*metadata: _PyperfMetadata) -> int:
     return loops * next((one.inner_loops for one in metadata if one.inner_loops is not None), 1)
 
 
-class _HyperfineResult(msgspec.Struct):
+class _HyperfineResult(msgspec.Struct, forbid_unknown_fields=False):
     command: str
     times: list[float] | None = None
     exit_codes: list[int | None] = []
 
 
-class _HyperfineExport(msgspec.Struct):
+class _HyperfineExport(msgspec.Struct, forbid_unknown_fields=False):
     results: list[_HyperfineResult]
 
 
@@ -135,7 +135,7 @@ def hyperfine(content: bytes) -> Recorded:
     )
 
 
-class _GoogleContext(msgspec.Struct):
+class _GoogleContext(msgspec.Struct, forbid_unknown_fields=False):
     date: str | None = None
     num_cpus: int | None = None
     mhz_per_cpu: float | None = None
@@ -144,7 +144,7 @@ class _GoogleContext(msgspec.Struct):
     library_build_type: str | None = None
 
 
-class _GoogleLine(msgspec.Struct):
+class _GoogleLine(msgspec.Struct, forbid_unknown_fields=False):
     name: str
     run_name: str | None = None
     run_type: str = "iteration"
@@ -158,7 +158,7 @@ class _GoogleLine(msgspec.Struct):
     skip_message: str = ""
 
 
-class _GoogleReport(msgspec.Struct):
+class _GoogleReport(msgspec.Struct, forbid_unknown_fields=False):
     context: _GoogleContext
     benchmarks: list[_GoogleLine]
 
@@ -207,7 +207,7 @@ def google_benchmark(content: bytes) -> Recorded:
     )
 
 
-class _PytestCpu(msgspec.Struct):
+class _PytestCpu(msgspec.Struct, forbid_unknown_fields=False):
     brand_raw: str | None = None
     vendor_id_raw: str | None = None
     count: int | None = None
@@ -216,7 +216,7 @@ class _PytestCpu(msgspec.Struct):
     stepping: int | None = None
 
 
-class _PytestMachine(msgspec.Struct):
+class _PytestMachine(msgspec.Struct, forbid_unknown_fields=False):
     cpu: _PytestCpu = msgspec.field(default_factory=_PytestCpu)
     system: str | None = None
     release: str | None = None
@@ -224,23 +224,23 @@ class _PytestMachine(msgspec.Struct):
     python_implementation: str | None = None
 
 
-class _PytestCommit(msgspec.Struct):
+class _PytestCommit(msgspec.Struct, forbid_unknown_fields=False):
     id: str | None = None
     dirty: bool | None = None
 
 
-class _PytestStats(msgspec.Struct):
+class _PytestStats(msgspec.Struct, forbid_unknown_fields=False):
     median: float
     iterations: int = 1
     data: list[float] | None = None
 
 
-class _PytestBenchmark(msgspec.Struct):
+class _PytestBenchmark(msgspec.Struct, forbid_unknown_fields=False):
     fullname: str
     stats: _PytestStats
 
 
-class _PytestReport(msgspec.Struct):
+class _PytestReport(msgspec.Struct, forbid_unknown_fields=False):
     benchmarks: list[_PytestBenchmark]
     machine_info: _PytestMachine = msgspec.field(default_factory=_PytestMachine)
     commit_info: _PytestCommit = msgspec.field(default_factory=_PytestCommit)
@@ -284,12 +284,12 @@ def pytest_benchmark(content: bytes) -> Recorded:
     )
 
 
-class _OptimumLatency(msgspec.Struct):
+class _OptimumLatency(msgspec.Struct, forbid_unknown_fields=False):
     unit: str
     values: list[float]
 
 
-class _OptimumTarget(msgspec.Struct):
+class _OptimumTarget(msgspec.Struct, forbid_unknown_fields=False):
     latency: _OptimumLatency | None = None
 
 

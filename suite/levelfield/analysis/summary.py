@@ -58,7 +58,7 @@ _Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
 _MOST = 20_000
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One arm's answer to one case."""
 
     id: _Name
@@ -75,7 +75,7 @@ class Result(msgspec.Struct, frozen=True):
     high: _Positive | None = None
 
 
-class Summary(msgspec.Struct, frozen=True):
+class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run."""
 
     schema: int

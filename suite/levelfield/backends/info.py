@@ -6,7 +6,7 @@ PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8", "int4")
 """Widest first."""
 
 
-class Way(msgspec.Struct, frozen=True):
+class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a backend computes in a precision."""
 
     how: str
@@ -20,7 +20,7 @@ class Way(msgspec.Struct, frozen=True):
 FP32 = Way("everything in fp32")
 
 
-class FileFormat(msgspec.Struct, frozen=True):
+class FileFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of model file that backends read, and what writes it."""
 
     name: str
@@ -52,7 +52,7 @@ ONNX = FileFormat(
 )
 
 
-class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
+class BackendInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A backend: where it is, what it needs, what it computes in and how pages show it."""
 
     name: str

@@ -10,7 +10,7 @@ LOOPBACK = "127.0.0.1"
 """Where they meet: in a container they have no other network."""
 
 
-class Replica(msgspec.Struct, frozen=True):
+class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which of the processes this one is, and where they meet."""
 
     rank: int

@@ -19,7 +19,10 @@ def start() -> NoReturn:
     for each in SIGNALS:
         if signal.getsignal(each) is _leave:
             signal.signal(each, _interrupt)
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # another one, while the first was answered
+        _leave(0, None)
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:

@@ -296,7 +296,7 @@ def publish(
     comparisons of two runs, and trends. Any web server for static files can host it. Its pages load nothing from other
     sites.
 
-    Exit code 1: a run was left out because its verification failed, or its id is another's.
+    Exit code 1: a run was left out, since it cannot be read, its verification failed, or its id is another's.
     """
     from levelfield.share import site
 
@@ -323,4 +323,4 @@ def publish(
         f"{plural(made.runs, 'run')}, {plural(made.comparisons, 'comparison')} and "
         f"{plural(made.trends, 'page')} of trends: {out / 'index.html'}",
     )
-    sys.exit(1 if made.failed else 0)
+    sys.exit(1 if made.skipped else 0)

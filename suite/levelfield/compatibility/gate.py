@@ -48,7 +48,7 @@ def within(version: str, low: str | None, high: str | None) -> bool:
 NAME = "compatibility.toml"
 
 
-class Family(msgspec.Struct, frozen=True):
+class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All releases of one major version of CUDA."""
 
     minimum_driver: str

@@ -9,9 +9,9 @@ import io
 import re
 import shutil
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Annotated, cast
+from typing import Annotated, BinaryIO
 
 import msgspec
 
@@ -34,6 +34,7 @@ _PART = r"[A-Za-z0-9][A-Za-z0-9._+%~!@-]{0,250}"
 _NAME = re.compile(rf"(wheels|debs)/{_PART}")
 """Where a bundle may put something: never above the cache, never under a hidden name."""
 _CHUNK = 1 << 20
+_HEADER_BYTES = 4096
 _DAMAGED = "Copy it again, or make it anew with levelfield images bundle."
 
 
@@ -133,28 +134,41 @@ def unpack(bundle: Path) -> Unpacked:
     it was cut off or changed, or it holds what no bundle does; what was taken in before that stays.
     """
     try:
-        with untrusted.open_plain(bundle) as file, tarfile.open(fileobj=file, mode="r:") as opened, disk_space():
-            return _unpack(opened, bundle)
-    except (tarfile.TarError, EOFError) as error:
+        with untrusted.open_plain(bundle) as file, disk_space():
+            return _unpack(file, bundle)
+    except (tarfile.TarError, EOFError, RecursionError) as error:
         raise LevelfieldError(f"{bundle} is no bundle, or was cut off: {error}.", fix=_DAMAGED) from error
     except OSError as error:
         raise LevelfieldError(f"{bundle} cannot be read: {error.strerror or error}.", fix=_DAMAGED) from error
 
 
-def _unpack(opened: tarfile.TarFile, bundle: Path) -> Unpacked:
+class _Headers(io.RawIOBase):
+    """What `tarfile` sees of a bundle: it reads any header whole, and takes the square of its length."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.seek, self.tell = file, file.seek, file.tell  # type: ignore[method-assign]
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _HEADER_BYTES:
+            raise tarfile.ReadError("a header is too long")
+        return self._file.read(size)
+
+
+def _unpack(file: BinaryIO, bundle: Path) -> Unpacked:
+    opened = tarfile.TarFile(fileobj=_Headers(file))
     first = opened.next()
     if first is None or first.name != MANIFEST or not _is_plain(first) or first.size > MAX_MANIFEST_BYTES:
         raise LevelfieldError(f"{bundle} is no bundle: it does not begin with its manifest.", fix=_DAMAGED)
-    manifest = _manifest(_content(opened, first).read(), bundle)
+    manifest = _manifest(b"".join(_content(file, first)), bundle)
     pending = {file.name: file for file in manifest.files}
     already_cached = 0
     while (entry := opened.next()) is not None:
-        file = pending.pop(entry.name, None)
-        if file is None or not _is_plain(entry) or entry.size != file.size_bytes:
+        listed = pending.pop(entry.name, None)
+        if listed is None or not _is_plain(entry) or entry.size != listed.size_bytes or opened.pax_headers:
             raise LevelfieldError(
                 f"{bundle} holds {entry.name[:100]!r}, which its manifest does not name.", fix=_DAMAGED
             )
-        already_cached += _take(_content(opened, entry), file)
+        already_cached += _take(_content(file, entry), listed)
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
     if pending:
         raise LevelfieldError(
@@ -186,7 +200,7 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
     return manifest
 
 
-def _take(stream: IO[bytes], file: File) -> bool:
+def _take(content: Iterable[bytes], file: File) -> bool:
     """Put one file into the cache; return whether it was there already."""
     folder, _, rest = file.name.partition("/")
     target = cache_folder(folder) / rest
@@ -196,7 +210,7 @@ def _take(stream: IO[bytes], file: File) -> bool:
         fresh = temporary / "file"
         found = hashlib.sha256()
         with fresh.open("wb") as out:
-            while chunk := stream.read(_CHUNK):
+            for chunk in content:
                 found.update(chunk)
                 out.write(chunk)
         if found.hexdigest() != file.sha256:
@@ -209,5 +223,9 @@ def _take(stream: IO[bytes], file: File) -> bool:
     return False
 
 
-def _content(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    return cast("IO[bytes]", opened.extractfile(entry))  # it has content, since `_is_plain` holds
+def _content(file: BinaryIO, entry: tarfile.TarInfo) -> Iterator[bytes]:
+    file.seek(entry.offset_data)
+    left = entry.size
+    while chunk := file.read(min(_CHUNK, left)):
+        left -= len(chunk)
+        yield chunk

@@ -94,7 +94,7 @@ _HEADING = re.compile(
 )
 
 
-class Image(msgspec.Struct, frozen=True):
+class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One image of the catalogue."""
 
     name: str

@@ -120,7 +120,7 @@ _LATER = (dt.timedelta(), dt.timedelta(days=1), dt.timedelta(days=7))
 """After a lock was made: by which time the snapshots have what it names."""
 
 
-class _Public(msgspec.Struct, frozen=True, rename="kebab"):
+class _Public(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     debian: str
     debian_security: str
     snapshot: str

@@ -114,16 +114,16 @@ def saved(client: docker.DockerClient, tag: str, folder: Path) -> tuple[Image, d
     return Image(tag, configuration, layers), files
 
 
-class _Manifest(msgspec.Struct, frozen=True):
+class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     config: str = msgspec.field(name="Config")
     layers: tuple[str, ...] = msgspec.field(name="Layers")
 
 
-class _RootFs(msgspec.Struct, frozen=True):
+class _RootFs(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     diff_ids: tuple[str, ...]
 
 
-class _Configuration(msgspec.Struct, frozen=True):
+class _Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     rootfs: _RootFs
 
 

@@ -198,10 +198,6 @@ def _tagged(client: docker.DockerClient, image: Image, repository: str, tag: str
                 client.images.remove(f"{repository}:{tag}")
 
 
-_USER = "65534:65534"
-"""Whom `images/worker.toml` names; containers of workers have a user of their own all the same."""
-
-
 def pull(
     file: ImagesFile,
     images: Iterable[Reference] = (),
@@ -270,12 +266,14 @@ def _ensure(client: docker.DockerClient, target: Recipe, entry: Published, progr
 
 def _check(image: Image, target: Recipe, entry: Published) -> None:
     """Raise a LevelfieldError where a pulled image is not what the file and the recipe say."""
-    labels = image.labels
-    differing = [name for name, value in target.labels.items() if labels.get(name) != value]
-    if engine.layers(image) != entry.layers:
-        differing.append("its layers")
-    if (image.attrs["Config"] or {}).get("User") != _USER:
-        differing.append("its user")
+    size = image.labels.get(engine.SIZE, "")
+    known = target.image(entry.layers, int(size) if re.fullmatch("[0-9]{1,15}", size) else 0)
+    expected = msgspec.json.decode(known.configuration)["config"]
+    found = {name: value for name, value in (image.attrs["Config"] or {}).items() if value}
+    labels, named = found.pop("Labels", {}), expected.pop("Labels")
+    differing = [name for name in named if labels.get(name) != named[name]]
+    differing += ["its layers"] if engine.layers(image) != entry.layers else []
+    differing += [name for name in expected | found if found.get(name) != expected.get(name)]
     if differing:
         raise LevelfieldError(
             f"The image {entry.reference} is not what the file and the recipe of {entry.name} name: "

@@ -31,7 +31,7 @@ class Settings(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}
 
 
-class Index(msgspec.Struct, frozen=True):
+class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A public index that serves a few projects the default index does not have."""
 
     name: str

@@ -159,23 +159,23 @@ def _component(file: catalogue.Pin | Package, address: PackageURL) -> Component:
 # ---- reading bills from elsewhere ------------------------------------------------------------------------------------
 
 
-class _Property(msgspec.Struct, frozen=True):
+class _Property(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     name: str
     value: str = ""
 
 
-class _Component(msgspec.Struct, frozen=True):
+class _Component(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     name: str
     version: str = ""
     purl: str = ""
     properties: tuple[_Property, ...] = ()
 
 
-class _MetaData(msgspec.Struct, frozen=True):
+class _MetaData(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     component: _Component
 
 
-class _Bill(msgspec.Struct, frozen=True):
+class _Bill(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     metadata: _MetaData
     components: tuple[_Component, ...] = ()
 

@@ -10,6 +10,7 @@ import msgspec
 from levelfield.launchers import credible
 from levelfield.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
 from levelfield.launchers.disk_limit import CHECK_INTERVAL_S, DiskLimit
+from levelfield.record import bounds
 from levelfield.worker.failures import DETAIL_CHARS
 from levelfield.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
@@ -17,6 +18,8 @@ _R = TypeVar("_R")
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+MOST_VALUES = 3 * bounds.MAX_WINDOW_CALLS
+"""Of one reply: some twenty bytes of memory each, whatever the line took. A window has two for each call."""
 MESSAGE_CHARS = 1_000
 """What is kept of a worker's sentence on a failure."""
 GRACE_S = 5.0
@@ -146,6 +149,8 @@ class Worker:
             raise self._exited() from None
         except LineTooLong:
             raise self._lost("protocol", f"sent an endless line during {self._request}.") from None
+        if line.count(b",") > MOST_VALUES:
+            raise self._lost("protocol", f"answered {self._request} with more values than a reply has.")
         try:
             return _decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

@@ -26,7 +26,7 @@ PROBE = 1
 """Version of the probe's work (`worker.machine_probe`): the times of another one mean nothing."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one run saw."""
 
     machine: str

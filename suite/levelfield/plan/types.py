@@ -17,7 +17,7 @@ from levelfield.scenarios import ScenarioName
 from levelfield.zoo.onnx_export import CACHED, GROWN
 
 
-class Selection(msgspec.Struct, frozen=True):
+class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a user asked for; empty means: as the profile says."""
 
     profile: str = "standard"

@@ -50,7 +50,7 @@ class ModelFile(msgspec.Struct, frozen=True):
     artifact: Artifact
 
 
-class _Manifest(msgspec.Struct, frozen=True):
+class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: dict[str, str]
     opset: int
     versions: dict[str, str]
@@ -376,24 +376,21 @@ def let_export(
             request = msgspec.structs.replace(request, own=own)
         with running(launcher, spec) as worker:
             exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
-        strange = [file.name for file in out.iterdir() if not _is_plain(file)]
-        if strange:
+        out.chmod(0o755)  # its own user may have taken all rights away
+        written = list(out.iterdir())
+        usable = all(map(_is_plain, written)) and sum(file.stat().st_size for file in written) <= spec.disk_bytes
+        for file in written if usable else ():
+            file.chmod(0o644)
+        if not usable or files_in(out) != exported.files:
             raise LevelfieldError(
-                f"The exporter of {request.model} left something else than plain files: {strange[0][:80]!r}.",
+                f"The exporter of {request.model} reports other files than it wrote, or wrote what is no plain file.",
                 fix=f"Nothing of it is used. Build its image: levelfield images build {exporter.name}.",
-            )
-        if files_in(out) != exported.files:
-            raise LevelfieldError(
-                f"The exporter of {request.model} reports other files than it wrote.", fix="Try again."
             )
         return keep(out, exported)
 
 
 def publish(out: Path, folder: Path) -> None:
     """Move what was written to where workers read it, as a user without rights may."""
-    for file in out.iterdir():
-        file.chmod(0o644)
-    out.chmod(0o755)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.move(out, folder)
 

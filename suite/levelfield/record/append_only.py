@@ -44,7 +44,7 @@ class AppendOnly(Generic[E]):
         self._busy, self._wait, self._unwritable = busy, wait, unwritable
         try:
             # Unbuffered: a buffer would be flushed again, and fail again, on closing.
-            self._file = path.open("a+b", buffering=0)
+            self._file = os.fdopen(os.open(path, _FLAGS, 0o666), "a+b", buffering=0)
             try:
                 self._lock()
                 self._drop_torn_tail()
@@ -105,6 +105,8 @@ class AppendOnly(Generic[E]):
         self.close()
 
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+"""No link is followed: what a stranger's folder leads to is not written."""
 _TAIL_BYTES = 1 << 20
 """Bytes that are read at once when the last complete line is searched from the end."""
 
@@ -131,7 +133,7 @@ def read_lines(content: bytes, decoder: msgspec.json.Decoder[E]) -> list[E | Los
     return events
 
 
-class _Version(msgspec.Struct):
+class _Version(msgspec.Struct, forbid_unknown_fields=False):
     format: int = 0
 
 

@@ -41,7 +41,7 @@ else:
     Disturbed = tuple[Reason, ...] | str  # what is read; what is made holds no sentence
 
 
-class Watched(msgspec.Struct, frozen=True):
+class Watched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of types with a field `disturbed`; one that is made of an earlier version's sentence holds its signals."""
 
     def __post_init__(self) -> None:

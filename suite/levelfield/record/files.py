@@ -139,7 +139,7 @@ def content_of(path: Path, *, follow_links: bool = True) -> bytes:
     return page.record_in(content)
 
 
-class _Version(msgspec.Struct):
+class _Version(msgspec.Struct, forbid_unknown_fields=False):
     schema: int
 
 

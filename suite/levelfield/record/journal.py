@@ -33,23 +33,23 @@ from levelfield.record.schema import (
 )
 
 
-class Started(msgspec.Struct, frozen=True, tag="started"):
+class Started(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="started"):
     """The run without its results: blocks planned, none measured."""
 
     run: Run
 
 
-class Resumed(msgspec.Struct, frozen=True, tag="resumed"):
+class Resumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="resumed"):
     at: str
 
 
-class GenerationBegun(msgspec.Struct, frozen=True, tag="generation"):
+class GenerationBegun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="generation"):
     block: str
     index: int
     seed: int
 
 
-class LaunchDone(msgspec.Struct, frozen=True, tag="launch"):
+class LaunchDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="launch"):
     """A worker is ready and verified, or has failed; a later event of the same arm replaces it (it adds memory)."""
 
     block: str
@@ -57,7 +57,7 @@ class LaunchDone(msgspec.Struct, frozen=True, tag="launch"):
     launch: Launch
 
 
-class TurnTaken(msgspec.Struct, frozen=True, tag="turn"):
+class TurnTaken(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="turn"):
     block: str
     generation: int
     round: int
@@ -72,7 +72,7 @@ class RoundDone(Watched, frozen=True, tag="round"):
     repeats: int = 0
 
 
-class LevelsKnown(msgspec.Struct, frozen=True, tag="levels"):
+class LevelsKnown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="levels"):
     """The low modes of the machine's probes at the end of a generation's rounds."""
 
     block: str
@@ -82,36 +82,36 @@ class LevelsKnown(msgspec.Struct, frozen=True, tag="levels"):
     """Probes that are of no turn, since the event of this kind before."""
 
 
-class GenerationDone(msgspec.Struct, frozen=True, tag="generation-done"):
+class GenerationDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="generation-done"):
     block: str
     index: int
 
 
-class ImageKnown(msgspec.Struct, frozen=True, tag="image"):
+class ImageKnown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="image"):
     image: Image
 
 
-class RooflineKnown(msgspec.Struct, frozen=True, tag="roofline"):
+class RooflineKnown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="roofline"):
     roofline: tuple[Roofline, ...] | Absent
 
 
-class AccuracyKnown(msgspec.Struct, frozen=True, tag="accuracy"):
+class AccuracyKnown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="accuracy"):
     """An arm has answered a data set, or failed to; what was known of it before is replaced."""
 
     accuracy: Accuracy
 
 
-class Warned(msgspec.Struct, frozen=True, tag="warning"):
+class Warned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="warning"):
     warning: Warning_
 
 
-class TimeSpent(msgspec.Struct, frozen=True, tag="time-spent"):
+class TimeSpent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="time-spent"):
     """Seconds of each phase since the event of this kind before."""
 
     seconds: dict[str, float]
 
 
-class Finished(msgspec.Struct, frozen=True, tag="finished"):
+class Finished(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="finished"):
     at: str
     supervisor_window_share: float | Absent
 

@@ -24,6 +24,8 @@ _EARLIER = "levelfield-record-1"
 _RECORD = '<script type="application/json" id="record">'
 _STATEMENT = '<script type="application/json" id="statement">'
 _END = "</script>"
+_HEADER = "H4sIAAAAAAA"
+"""Of gzip, in base64: no name, comment or time stands in it."""
 _LEVEL = 6
 """Of gzip: at 9 it takes twice as long and saves half a percent."""
 _REDO = "Ask for it once more, or for the run's folder."
@@ -53,7 +55,7 @@ class _Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     data: str
 
 
-class _Format(msgspec.Struct, frozen=True):
+class _Format(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     format: str
 
 
@@ -84,6 +86,8 @@ def unpack(block: str, most_bytes: int = MAX_BYTES) -> bytes:
     Raises LevelfieldError: exit code 1: the block is not what its digest says; 2: it is none, or too large.
     """
     envelope = _decode(block)
+    if not envelope.data.startswith(_HEADER):
+        raise _damaged()
     if not 0 < envelope.size_bytes <= most_bytes:
         raise _too_large(most_bytes)
     try:

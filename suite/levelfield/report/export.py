@@ -178,7 +178,7 @@ def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
         yield block, arms
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", *"\uff1d\uff0b\uff0d\uff20")
 
 
 def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:

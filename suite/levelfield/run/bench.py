@@ -22,7 +22,7 @@ from levelfield.run import first_ranking
 from levelfield.run.announce import announce
 from levelfield.run.options import Options
 from levelfield.run.results import show_result, something_left
-from levelfield.run.start import check_same, start_run
+from levelfield.run.start import check_readable, check_same, start_run
 from levelfield.schedule import data_sets, roofline
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
@@ -249,6 +249,7 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
         )
     with journal.Journal(folder / files.JOURNAL):  # refused at once, and not after images were built
         run = journal.fold(journal.read(folder / files.JOURNAL))
+    check_readable(run)
     if run.command[: len(OF_AN_UPGRADE)] == OF_AN_UPGRADE:
         raise LevelfieldError(
             f"The run {name!r} measures one boot of an upgrade, and must not hold windows of another boot.",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis import summaries
+from levelfield import analysis
+from levelfield.analysis import guarded, summaries
 from levelfield.errors import LevelfieldError, explained
 from levelfield.images import base
 from levelfield.machine.fingerprint import changed, fingerprint
@@ -15,7 +16,6 @@ from levelfield.paths import tool_sha256
 from levelfield.plan import Plan
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_weights import store as own_weights
-from levelfield.record import files
 from levelfield.record import warnings as notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
@@ -83,7 +83,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
         work=_work(plan),
         data_sets=tuple(data_sets),
     )
-    _readable(run)
+    check_readable(run)
     folder = options.reports / run.id
     with explained(f"The folder {folder} cannot be made", "Choose another one with --reports."):
         folder.mkdir(parents=True)
@@ -104,12 +104,12 @@ def clock_seconds(plan: Plan, options: Options) -> float | None:
     return plan.profile.clock_seconds if options.budget_seconds is None else options.budget_seconds
 
 
-def _readable(run: Run) -> None:
-    """Refuse a run that could not be read again, before anything is measured."""
-    with explained(
-        "No record could be kept of a run with these options", "Give other values.", LevelfieldError, UnicodeEncodeError
-    ):
-        files.check(files.decode(msgspec.json.encode(run), "The record"), "The record")
+def check_readable(run: Run) -> None:
+    """Refuse a run that could not be read again, before anything is measured (LevelfieldError)."""
+    with explained("No record could be kept of this run", "Give other values.", LevelfieldError, UnicodeEncodeError):
+        known = guarded.decode(msgspec.json.encode(run), "The record")
+        with guarded.computing("The record"):
+            analysis.analyse(known)
 
 
 def _of_own(resources: RunResources) -> list[Artifact]:

@@ -93,8 +93,6 @@ class SiteRuns(msgspec.Struct, frozen=True):
     """Of each run, what a comparison needs."""
     skipped: tuple[str, ...]
     """What is left out, and why."""
-    failed: int
-    """Runs among them that were changed after they were made, or damaged."""
 
 
 def paths_of(sources: Sequence[Path]) -> list[Path]:
@@ -115,35 +113,36 @@ def read_runs(
     """Verify every run, once, and give each with its page to `keep`.
 
     What cannot be read, fails verification, or has an id that no folder can have, is left out; of two records with one
-    id, that in the folder of this name stays: a stranger's must not take its place.
+    id, that in the folder of this name stays: a stranger's must not take its place. Of copies of one record, the first
+    with a known signer stays, or the first.
     """
     named, queue = {path.name for path in paths}, list(paths)
     entries: dict[str, Entry] = {}
     summaries: list[Summary] = []
     reduced: dict[str, Reduced] = {}
     skipped: list[str] = []
-    failed = 0
     for number, path in enumerate(queue, start=1):
         say(f"verifying {path.name} ({number} of {len(queue)})")
         try:
             given = attestation.read(path)
             known = entries.get(given.run.id)
-            if known is not None and known.sha256 == given.record_sha256:
+            copy = known is not None and known.sha256 == given.record_sha256
+            if copy and (known.signer or not given.signature):
                 continue
             if number <= len(paths) and path.name != given.run.id and given.run.id in named:
                 queue.append(path)
                 continue
-            if known is not None or not _ID.fullmatch(given.run.id):
-                failed += known is not None
+            if (known is not None and not copy) or not _ID.fullmatch(given.run.id):
                 skipped.append(f"{path.name}: its run's id is taken, or can be no folder's name")
                 continue
             page, signer = _verified(given, signers)
+            if copy and not signer:
+                continue
             one = _entry(given, signer)
             with guarded.computing(given.name):
                 of_comparison = summary.reduce(given.run, given.record_sha256, given.analysis)
             keep(one, given, page)
         except LevelfieldError as error:
-            failed += error.exit_code == attestation.BROKEN
             skipped.append(f"{path.name}: {error.message}")
         except OSError:
             raise  # of the disk that the site is written to
@@ -151,11 +150,13 @@ def read_runs(
             skipped.append(f"{path.name}: its analysis ended with {error.__class__.__name__}")
         else:
             entries[one.id], reduced[one.id] = one, of_comparison
+            if copy:
+                continue
             with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
                 sha256, size = one.sha256, len(given.content)
                 summaries.append(summary.summarise(given.run, given.analysis, record_sha256=sha256, record_bytes=size))
     newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
-    return SiteRuns(tuple(newest), tuple(summaries), reduced, tuple(skipped), failed)
+    return SiteRuns(tuple(newest), tuple(summaries), reduced, tuple(skipped))
 
 
 def _verified(given: Given, signers: Path | None) -> tuple[str, str]:
@@ -166,9 +167,7 @@ def _verified(given: Given, signers: Path | None) -> tuple[str, str]:
     found = verify.verify(given, signers=signers)
     broken = [check for check in found.checks if check.state == "broken"]
     if broken:
-        raise LevelfieldError(
-            f"Its verification failed: {broken[0].topic}: {broken[0].says}", fix="", exit_code=attestation.BROKEN
-        )
+        raise LevelfieldError(f"Its verification failed: {broken[0].topic}: {broken[0].says}")
     holds = any(check.topic == "page" and check.state == "holds" for check in found.checks)
     return given.page.decode() if holds and given.page is not None else verify.render(given), found.signer
 

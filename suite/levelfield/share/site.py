@@ -56,7 +56,6 @@ class Published(msgspec.Struct, frozen=True):
     comparisons: int
     trends: int
     skipped: tuple[str, ...]
-    failed: int
 
 
 def publish(
@@ -100,7 +99,7 @@ def publish(
             _write(fresh / "trends" / f"{page.name}.html", content)
         _write(fresh / "index.html", _index(runs, pairs, found, common))
         _put(fresh, out)
-    return Published(len(runs.entries), len(pairs), len(found), runs.skipped, runs.failed)
+    return Published(len(runs.entries), len(pairs), len(found), runs.skipped)
 
 
 def _replaceable(out: Path) -> None:

@@ -152,20 +152,20 @@ def _inputs(run: Run) -> Iterator[dict[str, Any]]:
 # ---- reading what somebody else wrote --------------------------------------------------------------------------------
 
 
-class _Named(msgspec.Struct, frozen=True):
+class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     name: str = ""
     digest: dict[str, str] = {}
 
 
-class _RunDetails(msgspec.Struct, frozen=True):
+class _RunDetails(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     byproducts: tuple[_Named, ...] = ()
 
 
-class _Predicate(msgspec.Struct, frozen=True, rename="camel"):
+class _Predicate(msgspec.Struct, frozen=True, forbid_unknown_fields=False, rename="camel"):
     run_details: _RunDetails
 
 
-class _Statement(msgspec.Struct, frozen=True):
+class _Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     subject: tuple[_Named, ...]
     predicate: _Predicate
 

@@ -36,7 +36,7 @@ class NotLoadedError(RuntimeError):
     """A request came before the `Load` that it needs: a mistake of the supervisor."""
 
 
-class Task(msgspec.Struct, frozen=True):
+class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a worker serves until it is given another task of the same arm."""
 
     backend: str
@@ -67,7 +67,7 @@ class Task(msgspec.Struct, frozen=True):
     """Inputs of the user's own file that `file_path` is; None: it is one of this tool's models."""
 
 
-class Load(msgspec.Struct, frozen=True, tag="load"):
+class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="load"):
     """Load a task, unless it is loaded already; what was loaded before is let go, and the framework stays as it was."""
 
     task: Task
@@ -77,7 +77,7 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
     """Whether the weights, or the model file, are hashed; False: an earlier launch hashed them, unchanged since."""
 
 
-class Verify(msgspec.Struct, frozen=True, tag="verify"):
+class Verify(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="verify"):
     """Run the model over inputs 0 … `count`-1, in batches of the task's size, and return every output."""
 
     count: int
@@ -89,13 +89,13 @@ class Verify(msgspec.Struct, frozen=True, tag="verify"):
     """Of moved inputs (`zoo.sensitivity`), for a user's own network; None: they are as they are."""
 
 
-class Rotate(msgspec.Struct, frozen=True, tag="rotate"):
+class Rotate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="rotate"):
     """Make the inputs of the timed calls: so many batches of the task's size, from item 0 on, to be taken in turn."""
 
     sets: int
 
 
-class Train(msgspec.Struct, frozen=True, tag="train"):
+class Train(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="train"):
     """Begin again from the seeded weights and take steps, each with a batch of its own (scenario `training`)."""
 
     steps: int
@@ -105,7 +105,7 @@ class Train(msgspec.Struct, frozen=True, tag="train"):
     """Whether the framework is asked in what it computes a step."""
 
 
-class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
+class CheckUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="check-update"):
     """Take the steps with given gradients of `zoo.training.update`, then begin again from the seeded weights.
 
     Of the scenarios `training` and `convergence`.
@@ -117,13 +117,13 @@ class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
     """What the weight decay is multiplied by."""
 
 
-class Converge(msgspec.Struct, frozen=True, tag="converge"):
+class Converge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="converge"):
     """Train from a seed's weights, in a seed's order of batches, as `zoo.training.convergence` says."""
 
     seed: int
 
 
-class Measure(msgspec.Struct, frozen=True, tag="measure"):
+class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measure"):
     """Take one timed window.
 
     First unrecorded calls (at least `rewarm_calls`, and until `rewarm_ns` have passed), then timed calls until
@@ -139,7 +139,7 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
 
 
-class Drive(msgspec.Struct, frozen=True, tag="drive"):
+class Drive(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="drive"):
     """Let a plug-in's file make the calls: its `drive(request, step, inputs, batch)`, of a scenario that it brings."""
 
     path: str
@@ -147,7 +147,7 @@ class Drive(msgspec.Struct, frozen=True, tag="drive"):
     request: dict[str, int | float | str | dict[str, int | float]]
 
 
-class Profile(msgspec.Struct, frozen=True, tag="profile"):
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="profile"):
     """Run what is loaded under its framework's own profiler, between two plain windows.
 
     Each window is preceded by calls that are not recorded (at least three, and until `rewarm_ns` have passed).
@@ -161,14 +161,14 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
     rewarm_ns: int
 
 
-class Probe(msgspec.Struct, frozen=True, tag="probe"):
+class Probe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
     installed: bool = True
     """Whether installed distributions are listed: an image's are the same in all of its launches."""
 
 
-class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
+class MeasureRoofline(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measure-roofline"):
     """Find out how fast this machine multiplies matrices and moves memory, with NumPy alone (the canary's image)."""
 
     threads: int
@@ -178,32 +178,32 @@ class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
     """About how long either of the two may take."""
 
 
-class ProbeMachine(msgspec.Struct, frozen=True, tag="probe-machine"):
+class ProbeMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="probe-machine"):
     """Find out in what state the machine is, on all CPUs that this process may use (the canary's image)."""
 
     buffer_bytes: int
     """Of the memory that is read, all CPUs together; made at the first request, several times the last cache's size."""
 
 
-class PollMachine(msgspec.Struct, frozen=True, tag="poll-machine"):
+class PollMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="poll-machine"):
     """Do the arithmetic of the last probe alone: for one who asks again and again."""
 
 
-class Join(msgspec.Struct, frozen=True, tag="join"):
+class Join(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="join"):
     """From a leading worker to another one: train together with it and its other processes."""
 
     replica: Replica
 
 
-class Step(msgspec.Struct, frozen=True, tag="step"):
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="step"):
     """From a worker to those it trains with: take a step of what is loaded; it has no reply."""
 
 
-class Use(msgspec.Struct, frozen=True, tag="use"):
+class Use(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="use"):
     """From a worker to those it trains with: report what the process has used since its start."""
 
 
-class Export(msgspec.Struct, frozen=True, tag="export"):
+class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="export"):
     """Write the model as a file into `folder` (images of exporters only)."""
 
     model: str
@@ -217,7 +217,7 @@ class Export(msgspec.Struct, frozen=True, tag="export"):
     """A user's own network in Python, which is exported as it is, with its inputs; None: one of this tool's models."""
 
 
-class Sense(msgspec.Struct, frozen=True, tag="sense"):
+class Sense(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sense"):
     """Find out what a user's own ONNX file answers when it is rounded otherwise, and in float64 (images of exporters).
 
     ONNX Runtime computes the first, without its optimisations; `onnx`'s own evaluator the second.
@@ -231,7 +231,7 @@ class Sense(msgspec.Struct, frozen=True, tag="sense"):
     threads: int
 
 
-class CallPlugin(msgspec.Struct, frozen=True, tag="call-plugin"):
+class CallPlugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="call-plugin"):
     """Let a function of a plug-in's package answer, in an image that the plug-in brings."""
 
     module: str
@@ -240,7 +240,7 @@ class CallPlugin(msgspec.Struct, frozen=True, tag="call-plugin"):
     """JSON, which the function decodes."""
 
 
-class Predict(msgspec.Struct, frozen=True, tag="predict"):
+class Predict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="predict"):
     """Run the model over items of a data set, in batches of the task's size, and return every output."""
 
     path: str
@@ -249,7 +249,7 @@ class Predict(msgspec.Struct, frozen=True, tag="predict"):
     count: int
 
 
-class Stop(msgspec.Struct, frozen=True, tag="stop"):
+class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="stop"):
     pass
 
 
@@ -278,7 +278,7 @@ Answerable: TypeAlias = (
 Request: TypeAlias = Answerable | Step | Stop
 
 
-class Ready(msgspec.Struct, frozen=True, tag="ready"):
+class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="ready"):
     """First line of a worker: it runs, and no framework has been imported yet."""
 
     protocol: int
@@ -286,7 +286,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
     python: str
 
 
-class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
+class Loaded(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="loaded"):
     startup: Startup
     version: str
     weights_sha256: Sha256
@@ -295,7 +295,7 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Effective settings, read back from the framework where it can say."""
 
 
-class Used(msgspec.Struct, frozen=True, tag="used"):
+class Used(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="used"):
     """What processes have used since their start, all threads."""
 
     user_ns: int
@@ -306,18 +306,18 @@ class Used(msgspec.Struct, frozen=True, tag="used"):
     major_faults: int
 
 
-class Measured(msgspec.Struct, frozen=True, tag="measured"):
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measured"):
     window: Window
 
 
-class Driven(msgspec.Struct, frozen=True, tag="driven"):
+class Driven(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="driven"):
     """What a plug-in's `drive` returned."""
 
     answer: dict[str, int | float | str | dict[str, int | float]]
     elapsed_ns: int
 
 
-class Output(msgspec.Struct, frozen=True):
+class Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One output of a user's own file, of all calls, one after the other."""
 
     shape: tuple[int, ...]
@@ -329,7 +329,7 @@ class Output(msgspec.Struct, frozen=True):
     """Whole numbers or truth values, of which no other is nearly the same."""
 
 
-class Verified(msgspec.Struct, frozen=True, tag="verified"):
+class Verified(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="verified"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
@@ -341,14 +341,14 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
 
 
-class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
+class Rotated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="rotated"):
     sets: int
     """Batches that the calls will take in turn: one where the backend has room for one only."""
     sha256: Sha256
     """Of these batches (`worker.sources.rotation_digest`)."""
 
 
-class Trained(msgspec.Struct, frozen=True, tag="trained"):
+class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="trained"):
     """Result of the steps, as `zoo.training.trajectory` defines it; all numbers are finite."""
 
     losses: tuple[float, ...]
@@ -359,14 +359,14 @@ class Trained(msgspec.Struct, frozen=True, tag="trained"):
     """What the framework reports that it computes a step in; None where it reports nothing, or was not asked."""
 
 
-class Updated(msgspec.Struct, frozen=True, tag="updated"):
+class Updated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="updated"):
     """What the steps with given gradients made of the weights."""
 
     values: bytes
     """The elements that `zoo.training.update.sample` takes: float32, little endian."""
 
 
-class Converged(msgspec.Struct, frozen=True, tag="converged"):
+class Converged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="converged"):
     """Result of a training to a target; all numbers are finite."""
 
     points: tuple[Evaluation, ...]
@@ -379,7 +379,7 @@ class Converged(msgspec.Struct, frozen=True, tag="converged"):
     """Why it ended early, in one sentence; empty: it did not."""
 
 
-class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
+class Profiled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="profiled"):
     source: str
     """Name of the profiler: `torch.profiler`."""
     operators: tuple[Operator, ...]
@@ -391,7 +391,7 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     """What must be known to read it."""
 
 
-class Probed(msgspec.Struct, frozen=True, tag="probed"):
+class Probed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="probed"):
     memory: Memory
     libraries: tuple[Library, ...]
     distributions: dict[str, str]
@@ -401,15 +401,15 @@ class Probed(msgspec.Struct, frozen=True, tag="probed"):
     threads_alive: int
 
 
-class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
+class RooflineMeasured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="roofline-measured"):
     samples: RooflineSamples
 
 
-class Polled(msgspec.Struct, frozen=True, tag="polled"):
+class Polled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="polled"):
     arithmetic_ns: int
 
 
-class Exported(msgspec.Struct, frozen=True, tag="exported"):
+class Exported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="exported"):
     files: dict[str, str]
     """File name to SHA-256."""
     opset: int
@@ -427,7 +427,7 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     """Of these answers, one by one."""
 
 
-class Sensed(msgspec.Struct, frozen=True, tag="sensed"):
+class Sensed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sensed"):
     """By output, in the file's order."""
 
     sensitivities: tuple[Sensitivity, ...]
@@ -438,12 +438,12 @@ class Sensed(msgspec.Struct, frozen=True, tag="sensed"):
     """Why there are none."""
 
 
-class PluginCalled(msgspec.Struct, frozen=True, tag="plugin-called"):
+class PluginCalled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="plugin-called"):
     answer: msgspec.Raw
     """JSON of what the function returned: nothing of it is checked before it is decoded."""
 
 
-class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
+class Predicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="predicted"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
@@ -451,11 +451,11 @@ class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
     """Of the items as the file holds them."""
 
 
-class Joined(msgspec.Struct, frozen=True, tag="joined"):
+class Joined(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
 
 
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
+class Failed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="failed"):
     """The request could not be served; the worker goes on."""
 
     kind: str

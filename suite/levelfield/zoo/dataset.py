@@ -25,7 +25,7 @@ _CHUNK = 64
 Records = npt.NDArray[np.uint8]
 
 
-class Header(msgspec.Struct, frozen=True):
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a dataset's file says of itself."""
 
     format: str

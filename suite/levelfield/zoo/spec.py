@@ -253,7 +253,7 @@ DTYPES = (*FLOATING, *INTEGER, "bool")
 """Types of inputs that a user's own file may have: there are values for them."""
 
 
-class OwnInput(msgspec.Struct, frozen=True):
+class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An input of a user's own file."""
 
     name: str
@@ -271,7 +271,7 @@ class OwnInput(msgspec.Struct, frozen=True):
     """Added to seeded whole numbers."""
 
 
-class Sensitivity(msgspec.Struct, frozen=True):
+class Sensitivity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far an output moves when weights and inputs are rounded (`zoo.sensitivity`): the largest over the draws."""
 
     relative_l2: float
@@ -283,7 +283,7 @@ class Sensitivity(msgspec.Struct, frozen=True):
         return Sensitivity(self.relative_l2 * factor, self.element * factor, self.centred * factor)
 
 
-class Own(msgspec.Struct, frozen=True):
+class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a worker must know of a user's own file."""
 
     inputs: tuple[OwnInput, ...]

@@ -8,6 +8,8 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.prepare.own_model import python_file, store
+from levelfield.prepare.own_model.exported import export
+from tests.prepare.test_artifacts import EXPORTER, Exporting
 
 TORCH = """
 from pathlib import Path
@@ -44,6 +46,24 @@ def test_it_is_described_and_not_run(here: Path) -> None:
     assert not (here / "ran").exists()
     assert "torch" not in sys.modules
     assert str(here) not in msgspec.json.encode(found).decode()
+
+
+NAMES = """
+import json, sys
+sys.stdin.readline()
+given = {"name": "x", "dtype": "float32", "shape": SHAPE, "batched": False, "path": PATH}
+reply = {"type": "exported", "files": {}, "opset": 0, "versions": {}, "inputs": [given]}
+print(json.dumps(reply), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("shape", "path"), [("[1]", "'../../../../secret.npy'"), ("[10**13]", "None")])
+def test_it_names_no_inputs_but_those_that_it_has_written(here: Path, shape: str, path: str) -> None:
+    """Of others this process would read whatever file, or fill its memory."""
+    launcher = Exporting(NAMES.replace("SHAPE", shape).replace("PATH", path))
+    with pytest.raises(LevelfieldError, match="names inputs that it has not written"):
+        export(python_file.keep("my net.py:build"), EXPORTER, launcher, print)
 
 
 def test_a_record_finds_it_again(here: Path) -> None:

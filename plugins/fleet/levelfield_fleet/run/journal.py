@@ -16,7 +16,7 @@ FORMAT = 1
 _Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
-class Begun(msgspec.Struct, frozen=True, tag="begun"):
+class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
     """What every node measures."""
 
     format: int
@@ -41,13 +41,13 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """How many runs every node makes."""
 
 
-class Resumed(msgspec.Struct, frozen=True, tag="resumed"):
+class Resumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="resumed"):
     """Nodes without a run get their tries anew."""
 
     at: str
 
 
-class NodeSeen(msgspec.Struct, frozen=True, tag="seen"):
+class NodeSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="seen"):
     """A node of the cluster, for the first time or under another id."""
 
     at: str
@@ -59,12 +59,12 @@ class NodeSeen(msgspec.Struct, frozen=True, tag="seen"):
     several nodes have that name."""
 
 
-class AttemptBegun(msgspec.Struct, frozen=True, tag="attempt"):
+class AttemptBegun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="attempt"):
     at: str
     node: Name
 
 
-class AttemptFailed(msgspec.Struct, frozen=True, tag="failed"):
+class AttemptFailed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="failed"):
     at: str
     node: Name
     reason: _Text
@@ -72,7 +72,7 @@ class AttemptFailed(msgspec.Struct, frozen=True, tag="failed"):
     """Another try would end the same."""
 
 
-class NodeDone(msgspec.Struct, frozen=True, tag="done"):
+class NodeDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="done"):
     """The run of a node is in the fleet's folder."""
 
     at: str

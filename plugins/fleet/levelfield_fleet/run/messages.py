@@ -22,7 +22,7 @@ Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.
 """Of a folder, and of nothing else."""
 
 
-class Survey(msgspec.Struct, frozen=True, tag="survey"):
+class Survey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="survey"):
     """Asks what a node would measure, and what it has for that."""
 
     selection: Selection
@@ -30,7 +30,7 @@ class Survey(msgspec.Struct, frozen=True, tag="survey"):
     base: Source
 
 
-class Surveyed(msgspec.Struct, frozen=True, tag="surveyed"):
+class Surveyed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="surveyed"):
     """What a node would measure with."""
 
     tool_version: str
@@ -42,7 +42,7 @@ class Surveyed(msgspec.Struct, frozen=True, tag="surveyed"):
     """Wheels or packages would have to be fetched."""
 
 
-class Measure(msgspec.Struct, frozen=True, tag="measure"):
+class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measure"):
     """Asks a node to measure, or to go on with what was cut off there."""
 
     fleet: Name
@@ -58,7 +58,7 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """Of the node's run: each has a folder of its own there."""
 
 
-class Measured(msgspec.Struct, frozen=True, tag="measured"):
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measured"):
     """A run that ended."""
 
     run: Name
@@ -66,7 +66,7 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     """By the name in the run's folder."""
 
 
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
+class Failed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="failed"):
     """Nothing could be measured, or not all of it."""
 
     reason: str

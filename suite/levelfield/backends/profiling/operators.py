@@ -9,7 +9,7 @@ MAX_NAME_CHARS = 300
 """Longer names are cut: they come from model files, which may be a stranger's."""
 
 
-class Operator(msgspec.Struct, frozen=True):
+class Operator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One operator of a model."""
 
     kind: str

@@ -53,6 +53,8 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
     own = msgspec.structs.replace(own, python=(own.python or "").lstrip("/"))
 
     def keep(out: Path, made: messages.Exported) -> Exported:
+        if not {each.path for each in made.inputs} <= made.files.keys():
+            raise LevelfieldError(f"{model.function} of {model.file} names inputs that it has not written.")
         sha256 = digest_of(made.files)
         folder = f"own/{model.sha256}/{model.function}-{sha256[:16]}"
         publish(out, root / folder)

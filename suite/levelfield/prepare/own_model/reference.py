@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError, explained, printable
 from levelfield.images.wheels import Progress
 from levelfield.launchers.protocol import Launcher, LaunchSpec, running
 from levelfield.launchers.worker import WorkerError
@@ -169,16 +169,17 @@ def of_float64(model: OwnFile, exported: Exported) -> Reference:
 
     Raises LevelfieldError: it answers with what nothing can be compared with.
     """
-    moves = exported.sensitivities or (None,) * len(exported.answers)
+    known = _comparable(model, exported.answers)
+    moves = exported.sensitivities if len(exported.sensitivities) == len(known) else (None,) * len(known)
     answers = tuple(
-        msgspec.structs.replace(answer, sensitivity=move)
-        for answer, move in zip(_comparable(model, exported.answers), moves, strict=True)
+        msgspec.structs.replace(answer, sensitivity=move) for answer, move in zip(known, moves, strict=True)
     )
     size_bytes = sum(len(output.values) for output in exported.answers)
     made_by = {FLOAT64: f"torch {exported.versions.get('torch', '')}".strip()}
     made = Artifact(f"{model.model} reference", digest(exported.answers), size_bytes, made_by)
     here = exported.description(str(cache_folder("artifacts")))
-    inputs_sha256 = weights.sha256(inputs.make_own(here, 0, 1))
+    with explained(f"The inputs of {model.function} of {model.file} cannot be read", "", ValueError):
+        inputs_sha256 = weights.sha256(inputs.make_own(here, 0, 1))
     return Reference(model, {1: answers}, {1: inputs_sha256}, (*store.artifacts(model), made), exported)
 
 

@@ -74,7 +74,7 @@ MOST_CONTEXT = 2048
 _HEAD, _TABLE = "lm_head.weight", "model.embed_tokens.weight"
 
 
-class BertConfig(msgspec.Struct, frozen=True):
+class BertConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     vocab_size: int = 30522
     hidden_size: int = 768
     num_hidden_layers: int = 12
@@ -131,7 +131,7 @@ BERT_WITH_HEAD = msgspec.structs.replace(
 """`BertForQuestionAnswering` and `BertForSequenceClassification`, where a data set asks for a head."""
 
 
-class LlamaConfig(msgspec.Struct, frozen=True):
+class LlamaConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """Fields of the library's class of this name, and of `MistralConfig`."""
 
     vocab_size: int = 32000
@@ -154,7 +154,7 @@ class LlamaConfig(msgspec.Struct, frozen=True):
     tie_word_embeddings: bool = False
 
 
-class Rotary(msgspec.Struct, frozen=True):
+class Rotary(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """Fields of `rope_parameters`, and of `rope_scaling` before them."""
 
     rope_type: str = "default"
@@ -229,7 +229,7 @@ def _by_layer(names: Callable[[Any], dict[str, str]]) -> Callable[[Any, str], tu
     return tensors
 
 
-class ResNetConfig(msgspec.Struct, frozen=True):
+class ResNetConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     num_channels: int = 3
     embedding_size: int = 64
     hidden_sizes: _Counts = (256, 512, 1024, 2048)
@@ -273,7 +273,7 @@ RESNET = Family(
 )
 
 
-class MobileNetV2Config(msgspec.Struct, frozen=True):
+class MobileNetV2Config(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     num_channels: int = 3
     image_size: int = 224
     depth_multiplier: float = 1.0
@@ -321,7 +321,7 @@ MOBILENET = Family(
 )
 
 
-class ViTConfig(msgspec.Struct, frozen=True):
+class ViTConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     hidden_size: int = 768
     num_hidden_layers: int = 12
     num_attention_heads: int = 12

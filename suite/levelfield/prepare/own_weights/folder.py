@@ -46,7 +46,7 @@ _ITEM_BYTES = FLOATING | {
 _Whole = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
 
 
-class Stored(msgspec.Struct, frozen=True):
+class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """What a header says of a tensor."""
 
     dtype: str

@@ -212,7 +212,7 @@ def _family(found: Folder) -> Family:
     return family
 
 
-class _Kind(msgspec.Struct, frozen=True):
+class _Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     model_type: str = ""
 
 

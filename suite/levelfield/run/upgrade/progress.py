@@ -33,7 +33,7 @@ _RunId: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-
 """Of a folder under the reports folder, and of nothing else: a journal is not trusted."""
 
 
-class Planned(msgspec.Struct, frozen=True):
+class Planned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What every run of a side measures."""
 
     results: tuple[str, ...]
@@ -42,7 +42,7 @@ class Planned(msgspec.Struct, frozen=True):
     gpu: int | None = None
 
 
-class How(msgspec.Struct, frozen=True):
+class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How every run measures: the options of `bench` that are no part of the plan."""
 
     launcher: str | None = None
@@ -54,7 +54,7 @@ class How(msgspec.Struct, frozen=True):
     target: float | None = None
 
 
-class Begun(msgspec.Struct, frozen=True, tag="begun"):
+class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
     """The upgrade as it was declared, on the old stack."""
 
     format: int
@@ -90,7 +90,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
         return "run" if self.declared else "boot"
 
 
-class MeasurementBegun(msgspec.Struct, frozen=True, tag="measuring"):
+class MeasurementBegun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measuring"):
     """The run of a boot has its folder; nothing is measured yet."""
 
     at: str
@@ -103,7 +103,7 @@ class MeasurementBegun(msgspec.Struct, frozen=True, tag="measuring"):
     """Launcher, name and variant of each image to its tag, which is a digest of what is in it."""
 
 
-class MeasurementDone(msgspec.Struct, frozen=True, tag="measured"):
+class MeasurementDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measured"):
     """The run of a boot is complete, and counts."""
 
     at: str

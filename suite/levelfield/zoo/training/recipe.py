@@ -59,7 +59,7 @@ class BatchNorm(msgspec.Struct, frozen=True):
 BATCH_NORM = BatchNorm()
 
 
-class Errors(msgspec.Struct, frozen=True):
+class Errors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far a trajectory is from another, relative; infinite where it holds NaN or infinity, or is another one."""
 
     losses: float

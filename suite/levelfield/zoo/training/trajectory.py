@@ -36,7 +36,7 @@ _PATTERNS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitor
 _CHUNK = 1 << 20
 
 
-class Trajectory(msgspec.Struct, frozen=True):
+class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ten steps of training, in numbers that can be compared."""
 
     losses: tuple[float, ...]
