@@ -1,4 +1,4 @@
-"""What docs/adding.md says is enough: a model, a backend, a scenario and a section, added to a copy of the tree."""
+"""What docs/adding.md says is enough: a model, a backend, a column, an option … added to a copy of the tree."""
 
 import json
 import os
@@ -65,7 +65,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def changes(tree: Path) -> dict[str, Change]:
-    return {title: follow(title, tree) for title in ("A model", "A backend", "A scenario", "A section of the report")}
+    titles = re.findall(r"^## (.*)\n", (ROOT / "docs" / "adding.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {title: follow(title, tree) for title in titles}
 
 
 def levelfield(tree: Path, *words: str) -> str:
@@ -94,14 +95,12 @@ def test_a_backend_is_one_file_and_one_edit(changes: dict[str, Change]) -> None:
     assert edited == {"suite/levelfield/backends/registry.py"}
 
 
-def test_a_scenario_is_one_file(changes: dict[str, Change]) -> None:
-    added, edited = changes["A scenario"]
-    assert len(added | edited) == 1
-
-
-def test_a_section_of_the_report_is_two_files(changes: dict[str, Change]) -> None:
-    added, edited = changes["A section of the report"]
-    assert len(added | edited) == 2
+@pytest.mark.parametrize(
+    ("title", "files"), [("A scenario", 1), ("A column of a table", 1), ("An option", 4), ("A section of the report", 2)]
+)
+def test_what_is_added_touches_few_files(changes: dict[str, Change], title: str, files: int) -> None:
+    added, edited = changes[title]
+    assert len(added | edited) == files
 
 
 @pytest.mark.usefixtures("changes")
@@ -114,6 +113,7 @@ def test_they_are_listed(tree: Path) -> None:
 @pytest.mark.usefixtures("changes")
 def test_they_are_measured_compared_and_shown(tree: Path) -> None:
     words = "--profile smoke --launcher host --models linear --backends numpy --scenarios latency,burst --threads 1"
+    words += " --launches 3"
     levelfield(tree, "bench", *words.split(), "--reports", str(tree / "reports"))
     (page,) = (tree / "reports").glob("*/report.html")
     # As plain JSON: the reader of this tree does not know the scenario.
@@ -129,6 +129,7 @@ def test_they_are_measured_compared_and_shown(tree: Path) -> None:
         assert launch["failure"] is None
         assert launch["parity"]["equal"]
     shown = page.read_text(encoding="utf-8")
-    for text in ("Linear", "Bursts", 'class="b-numpy" title="NumPy"', "--b-numpy: #3f4fa3;", "--b-numpy: #9aa7f0;"):
+    assert all(len(block["generations"]) >= 3 for block in blocks)
+    for text in ("Linear", "Bursts", "Slowest launch", "--launches 3", 'class="b-numpy" title="NumPy"', "--b-numpy: #3f4fa3;", "--b-numpy: #9aa7f0;"):
         assert text in shown
     assert 'id="versions"' in shown

@@ -1,42 +1,93 @@
-"""Every command in the README and in docs/ is one that the tool understands; those that take no minutes are run."""
+"""Every command of every page is understood, and is run: here, by a test that is named here, or by none, with a reason."""
 
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from docs.site import checking
 from levelfield.record import files
-from tests.commands import ROOT, run
+from tests.commands import ROOT, call, run
 from tests.records_builder import make_run
 
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), DOCS / "plugin-template" / "README.md"])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 PASTED = ("README.md", "install.md", "tutorial.md", "choose.md")
 """Pages that a newcomer pastes commands from, into an interactive zsh too."""
 CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "publish", "report"}
 """Commands that only read records."""
+NOT_HERE = ("--model ", "--data ", "--gpu ", "@cu1", "RUN", "example", "litert", "--cpus 32", "--threads 96", "-cuda")
+"""What measuring commands name that a machine may not have: files, data, GPUs, plug-ins, CPUs, locks."""
+ELSEWHERE = {
+    "levelfield doctor": "tests/cli/test_machine.py",
+    "levelfield explain": "tests/cli/test_measure.py",
+    "levelfield fleet gather": "plugins/fleet/tests/fleet/test_cli.py",
+    "levelfield fleet compare": "plugins/fleet/tests/fleet/test_cli.py",
+    "levelfield fleet run": "plugins/fleet/tests/fleet/run/test_ray.py",
+    "levelfield images": "tests/cli/test_images.py",
+    "levelfield import": "plugins/readers/tests/test_importing.py",
+    "levelfield plugins": "tests/test_plugins.py",
+    "levelfield reproduce": "tests/test_smoke.py",
+    "levelfield upgrade": "tests/cli/test_upgrade.py",
+    "nox -f studies": "studies/tests/test_commands.py",
+    "pipx": "tests/test_package.py",
+    "python3 -m venv": "tests/test_package.py",
+    "recipes/": "tests/test_recipes.py",
+    "SOURCE_DATE_EPOCH": "tests/test_package.py",
+    "~/.local/share/levelfield/bin/pip": "tests/test_package.py",
+}
+"""Which tests run a command, by how it begins."""
+NOT_RUN = {
+    "make": "it installs what is tested here, and then runs these tests or hours of measuring",
+    "nox -s lock": "it asks an index",
+    "pip install": "it asks an index",
+    "python -c": "it takes transformers",
+    "python -m studies": "it takes minutes, or a GPU",
+    "cd": "it is the shell's", "cp": "it is the shell's", "export": "it is the shell's", "mkdir": "it is the shell's",
+    "pytest": "it takes the template installed; tests/run/test_plugins_docker.py runs the same contract",
+    "sudo": "it changes this machine",
+    "uv tool": "it changes the user's own tools",
+    "LEVELFIELD_ARCHITECTURE": "it takes QEMU",
+}
+"""Why no test runs a command, by how it begins."""
 
 
 def blocks(page: Path) -> list[str]:
-    """Return the lines of a page's indented code blocks."""
+    """Return the lines of a page's indented blocks, which hold commands alone."""
     text = re.sub(r"^```.*?^```|<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
-def commands(page: Path) -> list[str]:
-    return checking.commands(page.read_text(encoding="utf-8"))
+EVERY = sorted({re.split(r"\s#\s", text)[0].strip() for page in PAGES for text in blocks(page)})
+OURS = [text for text in EVERY if text.startswith("levelfield")]
+MEASURES = [text for text in OURS if text.split()[1] in {"bench", "ab"}]
+READS = [text for text in OURS if text.split()[1] in CHEAP]
 
 
-EVERY = [(page.name, text) for page in PAGES for text in commands(page)]
+def test_every_command_is_run_or_there_is_a_reason() -> None:
+    left = {text for text in EVERY if text not in {*MEASURES, *READS}}
+    for begins, why in {**ELSEWHERE, **NOT_RUN}.items():
+        found = {text for text in left if text.startswith(begins)}
+        assert found, f"{begins}: no page has it"
+        assert begins in NOT_RUN or (ROOT / why).is_file(), why
+        left -= found
+    assert not left
 
 
-@pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("levelfield")}))
+@pytest.mark.parametrize("text", OURS)
 def test_levelfield_understands_it(text: str) -> None:
     checking.understand(text)
+
+
+@pytest.mark.parametrize("text", [text for text in MEASURES if not any(name in text for name in NOT_HERE)])
+def test_what_measures_is_planned(text: str, tmp_path: Path) -> None:
+    words = shlex.split(re.split("[|>]", text)[0])[1:]
+    planned = call(*words, "--dry-run", "--launcher", "venv", folder=tmp_path)
+    assert planned.code == 0, planned.err + planned.out
 
 
 @pytest.mark.parametrize("page", PASTED)
@@ -76,16 +127,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize(
-    "text",
-    sorted({text for _, text in EVERY if text.startswith("levelfield") and shlex.split(text)[1] in CHEAP}),
-)
+@pytest.mark.parametrize("text", READS)
 def test_what_only_reads_is_run(text: str, folder: Path) -> None:
     words = shlex.split(text)[1:]
     published = any(word.startswith("reports/20") for word in words)
     done = run(*words, folder=folder / "published" if published else folder)
     assert done.code in (0, 1, 3), done.err + done.out
     assert "Traceback" not in done.err
+
+
+def test_python_of_a_page_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (code,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "exchange.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["report"].run.id == "RUN"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

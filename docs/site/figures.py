@@ -115,9 +115,16 @@ def table(
     show(head, ([row[column] for column in head] for row in rows))
 
 
-def items(name: str) -> None:
-    """Print the list of a study's rendered record."""
-    print("\n".join(line for line in _section(name, "").splitlines() if line.startswith("- ")))
+def items(name: str, having: str = "") -> None:
+    """Print the list of a study's rendered record, or its items that have a word."""
+    print("\n".join(line for line in _section(name, "").splitlines() if line.startswith("- ") and having in line))
+
+
+def unclassified(name: str) -> None:
+    """Print how many pairs of released versions a bare loop could not tell apart, and not call the same."""
+    pairs = _rows(name)
+    undecided = sum(pair["class"] == "undecided" for pair in pairs)
+    print(f"- Left out, since a bare loop did not decide: {undecided} of {len(pairs)} pairs.")
 
 
 def streams() -> None:
@@ -546,5 +553,7 @@ def onnx_suite() -> None:
     for name, row in counts.items():
         ends = tuple(", ".join(end for end in _ENDS if end in row.get(backend, {})) for backend in backends)
         alike.setdefault(ends, []).append(f"{name} {sum(row[backends[0]].values())}")
+    whole = alike.pop(("measured",) * len(backends))
+    print(f"All cases of {len(whole)} operators were measured on both. The others:\n")
     rows = sorted(alike.items(), key=lambda each: -len(each[1]))
     show(["Operators, and their cases", *backends], ([", ".join(names), *ends] for ends, names in rows))

@@ -52,7 +52,7 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
     )
     runs = in_order(found)
     if as_json:
-        from levelfield.cli.answers import print_json
+        from levelfield.cli.json import print_json
 
         print_json(_trends(runs, case, labelled=labelled, margin=margin))
     elif case is not None:

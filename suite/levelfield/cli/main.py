@@ -50,7 +50,7 @@ def schema(command: tuple[str, ...]) -> None:
     """Print the JSON Schema of a record, or of what COMMAND prints with --json."""
     import json
 
-    from levelfield.cli.answers import schema_of
+    from levelfield.cli.json import schema_of
 
     print(json.dumps(schema_of(" ".join(command)), indent=2))
 
