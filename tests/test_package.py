@@ -78,7 +78,9 @@ def test_all_are_installed_from_files_and_found(built: Built, tmp_path: Path) ->
     subprocess.run([*pip, *(wheel for wheel, _ in built.values())], env=environment(tmp_path), check=True)
 
     def says(*words: str) -> str:
-        done = subprocess.run([bin_ / "levelfield", *words], env=environment(tmp_path), check=True, stdout=subprocess.PIPE)
+        done = subprocess.run(
+            [bin_ / "levelfield", *words], env=environment(tmp_path), check=True, stdout=subprocess.PIPE
+        )
         return done.stdout.decode()
 
     assert f"locks {locks_sha256()[:12]}" in says("--version")
@@ -113,24 +115,14 @@ def installed(installer: str, built: Built, folder: Path) -> list[str]:
     uvx = [uv.find_uv_bin(), "tool", "run", "--python", sys.executable]
     if installer == "uvx":
         return [*uvx, "--constraints", str(folder / "constraints.txt"), "--from", str(wheel), "levelfield"]
-    if installer == "pipx":
-        for words in (["install", "--python", sys.executable, wheel], ["inject", "levelfield", built["readers"][0]]):
-            subprocess.run([*uvx, "pipx", *words], env=environment(folder), check=True)
-        return [str(folder / "bin" / "levelfield")]
-    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    python = folder / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], env=environment(folder), check=True)
-    return [str(folder / "venv" / "bin" / "levelfield")]
+    for words in (["install", "--python", sys.executable, wheel], ["inject", "levelfield", built["readers"][0]]):
+        subprocess.run([*uvx, "pipx", *words], env=environment(folder), check=True)
+    return [str(folder / "bin" / "levelfield")]
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(
-    "installer",
-    ["uvx", pytest.param("pip", marks=pytest.mark.extended), pytest.param("pipx", marks=pytest.mark.extended)],
-)
-def test_what_is_installed_measures_without_a_checkout(
-    built: Built, installer: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("installer", ["uvx", "pipx"])
+def test_what_is_installed_measures_without_a_checkout(built: Built, installer: str, tmp_path: Path) -> None:
     command = installed(installer, built, tmp_path)
     asked = ("bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime")
     done = subprocess.run(

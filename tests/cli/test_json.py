@@ -46,9 +46,7 @@ def test_every_command_with_json_has_a_schema() -> None:
     for group, command in cli.commands.items():
         if isinstance(command, click.Group):
             every |= {f"{group} {name}": inner for name, inner in command.commands.items()}
-    assert {name for name, command in every.items() if any(p.name == "as_json" for p in command.params)} == set(
-        ANSWERS
-    )
+    assert {name for name, command in every.items() if any(p.name == "as_json" for p in command.params)} == set(ANSWERS)
 
 
 def test_a_record_follows_its_schema(place: Path) -> None:
