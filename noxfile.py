@@ -99,7 +99,7 @@ def lock(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check format, style, types, layers of imports and spelling."""
     programs = environment(session, "dev", "dev.lock")
-    code = ("suite", "plugins", "studies", "tests", "docs/site", "noxfile.py")
+    code = ("suite", "plugins", "studies", "tests", "docs/site", "noxfile.py", "hatch_build.py")
     pages = ("README.md", *sorted(str(path.relative_to(HERE)) for path in (HERE / "docs").rglob("*.md")))
     for program, *words in (
         ("ruff", "format", "--check", *code),
@@ -189,6 +189,6 @@ def pages(session: nox.Session) -> None:
 
 @nox.session
 def screenshots(session: nox.Session) -> None:
-    """Take the README's picture of a published report anew, as this version renders it; needs Chromium."""
+    """Take the pictures of the README and the guide anew, as this version renders the pages; needs Chromium."""
     install(session)
     session.run("python", "-m", "docs.site.screenshots", env={"PYTHONPATH": str(HERE)})

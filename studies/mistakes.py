@@ -1,4 +1,4 @@
-"""Which mistakes does the comparison with the reference see, in which precision? Prints the table of docs/limits.md.
+"""Which mistakes does the comparison with the reference see, in which precision? Prints a table for docs/limits.md.
 
 Each mistake is put into the reference, computed with weights rounded to the precision, and judged as a worker's answer
 is: `python -m studies.mistakes`, some minutes. No mistake was left out for what came of it.
@@ -190,8 +190,8 @@ def seen(mistake: Mistake, precision: str, artifacts: Artifacts) -> str:
         found = reference.run(model, mistake.weights(rounded), mistake.inputs(given))
     found = mistake.output(found).astype(np.float32)
     if not parity.judge(found, expected, precision, centred=moves.centred).equal:
-        return "all numbers"
-    return "single numbers" if not parity.judge(found, expected, precision, allowed, moves.centred).equal else "–"
+        return "all"
+    return "single" if not parity.judge(found, expected, precision, allowed, moves.centred).equal else "–"
 
 
 def main() -> None:
@@ -199,7 +199,7 @@ def main() -> None:
     print("| mistake | in | " + " | ".join(PRECISIONS) + " |\n|---|---|" + "---|" * len(PRECISIONS))
     for mistake in MISTAKES:
         found = [seen(mistake, precision, artifacts) for precision in PRECISIONS]
-        print(f"| {mistake.title} | {models.get(mistake.model).title} | " + " | ".join(found) + " |", flush=True)
+        print(f"| {mistake.title} | `{mistake.model}` | " + " | ".join(found) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from packaging.version import Version
 from levelfield.backends import registry
 from levelfield.cli import help as sections
 from levelfield.cli import machine
-from levelfield.cli.answers import listed
+from levelfield.cli.json import listed
 from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, worker_code

@@ -33,6 +33,8 @@ MOSTLY = 0.5
 DECODER = "20261125-202352-standard-4444"
 KERAS = "20261125-204614-standard-1627"
 OWN = "20261128-110819-standard-2949"
+AB = "20261128-112008-standard-ab5e"
+"""An `ab` of two releases, one of which is known to be slower."""
 GPU = "20261127-050439-standard-0048"
 GPU_DAY = "2026-11-27"
 """Of the records `gpu-…` that `gpu_questions` reads."""
@@ -94,6 +96,7 @@ def table(
     *,
     drop: Collection[str] = (),
     only: Mapping[str, Collection[str]] | None = None,
+    having: str = "",
 ) -> None:
     """Print a table of a study's rendered record.
 
@@ -105,19 +108,29 @@ def table(
         Columns to leave out.
     only
         Values by column, each of which has a row: other rows are left out.
+    having
+        A column in which a row has to have something.
     """
     only = only or {}
     found = _rows(name, title)
     if missing := [value for column in only for value in only[column] if value not in {row[column] for row in found}]:
         raise ValueError(f"{name}.md has no such row under {title!r}: {missing}.")
     rows = [row for row in found if all(row[column] in values for column, values in only.items())]
+    rows = [row for row in rows if not having or row[having]]
     head = [column for column in rows[0] if column not in drop]
     show(head, ([row[column] for column in head] for row in rows))
 
 
-def items(name: str) -> None:
-    """Print the list of a study's rendered record."""
-    print("\n".join(line for line in _section(name, "").splitlines() if line.startswith("- ")))
+def items(name: str, having: str = "") -> None:
+    """Print the list of a study's rendered record, or its items that have a word."""
+    print("\n".join(line for line in _section(name, "").splitlines() if line.startswith("- ") and having in line))
+
+
+def unclassified(name: str) -> None:
+    """Print how many pairs of released versions a bare loop could not tell apart, and not call the same."""
+    pairs = _rows(name)
+    undecided = sum(pair["class"] == "undecided" for pair in pairs)
+    print(f"- Left out, since a bare loop did not decide: {undecided} of {len(pairs)} pairs.")
 
 
 def streams() -> None:
@@ -177,6 +190,11 @@ def verdict(run: str = DEFAULT, model: str = "ResNet-50") -> None:
     """Print a run's line on a model."""
     (line,) = [each for each in answers.answers(_analysis(run)) if each.model == model]
     print(f"> {line.model}: {line.text}")
+
+
+def comparison() -> None:
+    """Print the first line of the published `ab`."""
+    print(f"> {ab.of_record(REPORTS / AB).comparison.answer}")
 
 
 class Goal(NamedTuple):
@@ -514,7 +532,7 @@ def _onnx_suite() -> Any:  # noqa: ANN401  (a record)
 
 
 def onnx_suite() -> None:
-    """Print how the cases of ONNX's suite ended, by backend, and then by operator."""
+    """Print how the cases of ONNX's suite ended, by backend, and which operators were not measured."""
     record = _onnx_suite()
     counts, backends = record["counts"], ("onnxruntime", "openvino")
     totals = {
@@ -543,10 +561,11 @@ def onnx_suite() -> None:
             if any(totals[each, end] for each in backends)
         ),
     )
-    print()
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name, row in counts.items():
-        ends = tuple(", ".join(end for end in _ENDS if end in row.get(backend, {})) for backend in backends)
-        alike.setdefault(ends, []).append(f"{name} {sum(row[backends[0]].values())}")
-    rows = sorted(alike.items(), key=lambda each: -len(each[1]))
-    show(["Operators, and their cases", *backends], ([", ".join(names), *ends] for ends, names in rows))
+    first, second = (
+        [name for name, ends in counts.items() if not ends.get(backend, {}).keys() & {"measured", "seen"}]
+        for backend in backends
+    )
+    print(f"\nNo case of these was measured on either: {', '.join(name for name in first if name in second)}.")
+    for backend, never, other in ((backends[0], first, second), (backends[1], second, first)):
+        if alone := [name for name in never if name not in other]:
+            print(f"On {backend} neither of these: {', '.join(alone)}.")

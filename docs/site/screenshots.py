@@ -1,19 +1,23 @@
-"""Pictures of pages, for the README: of published records, as this version renders them."""
+"""Pictures of pages, for the README and the guide: of published records, as this version renders them."""
 
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from docs.site.figures import AB, DEFAULT, REPORTS
 from levelfield import analysis
+from levelfield.compare.formats import html as comparisons
 from levelfield.record import files
 from levelfield.report import html
+from levelfield.run import ab
+from levelfield.share import site
 
 HERE = Path(__file__).parents[2]
-REPORTS = HERE / "reports"
 TIMEOUT_S = 120
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run")
@@ -24,14 +28,36 @@ class Picture(msgspec.Struct, frozen=True):
 
     file: str
     """In the folder of reports."""
-    run: str
-    """Id of a published run."""
+    page: Callable[[Path], Path]
+    """Writes the page in a folder, and returns its path."""
     width: int
     """Of the window, in pixels."""
     height: int
 
 
-PICTURES = (Picture("example.png", "20261128-111231-standard-8c85", 1200, 1180),)
+def _report(folder: Path) -> Path:
+    run = files.read(REPORTS / DEFAULT)
+    page = folder / "report.html"
+    page.write_text(html.render(run, analysis.analyse(run)), encoding="utf-8")
+    return page
+
+
+def _comparison(folder: Path) -> Path:
+    page = folder / "comparison.html"
+    page.write_text(comparisons.write(ab.of_record(REPORTS / AB).comparison), encoding="utf-8")
+    return page
+
+
+def _site(folder: Path) -> Path:
+    site.publish((REPORTS,), folder / "site", lambda _: None)
+    return folder / "site" / "index.html"
+
+
+PICTURES = (
+    Picture("example.png", _report, 1200, 1180),
+    Picture("comparison.png", _comparison, 1200, 900),
+    Picture("site.png", _site, 1200, 900),
+)
 
 
 def take(picture: Picture, folder: Path) -> Path:
@@ -47,11 +73,9 @@ def take(picture: Picture, folder: Path) -> Path:
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if browser is None:
         raise FileNotFoundError("There is no Chromium here. Install chromium.")
-    run = files.read(REPORTS / picture.run)
     file = folder / picture.file
     with tempfile.TemporaryDirectory() as within:
-        page = Path(within) / "report.html"
-        page.write_text(html.render(run, analysis.analyse(run)), encoding="utf-8")
+        page = picture.page(Path(within))
         size = f"--window-size={picture.width},{picture.height}"
         options = (f"--user-data-dir={within}/profile", size, f"--screenshot={file}")
         subprocess.run(

@@ -17,7 +17,7 @@ from docker.types import LogConfig
 from levelfield.errors import LevelfieldError
 from levelfield.images.engine import USER_PROXIES
 from levelfield.launchers.channel import ChannelClosed, ChannelTimeout
-from levelfield.launchers.container import ContainerChannel, LocalProcess
+from levelfield.launchers.container_channel import ContainerChannel, LocalProcess
 from levelfield.launchers.docker import NOBODY
 from levelfield.launchers.protocol import WorkerPaths, worker_environment
 from levelfield.record.schema import Arm, Case

@@ -17,7 +17,7 @@ import pytest
 from docker.errors import ImageNotFound
 
 from levelfield import paths
-from levelfield.cli.answers import schema_of
+from levelfield.cli.json import schema_of
 from levelfield.errors import LevelfieldError
 from levelfield.images import published, worker_code
 from levelfield.images.build import Recipe, recipe

@@ -160,7 +160,7 @@ def push(
         console, f"Written: {output}. Elsewhere, `levelfield images build --from {output.name}` takes these images."
     )
     if as_json:
-        from levelfield.cli.answers import Pushed, print_json
+        from levelfield.cli.json import Pushed, print_json
 
         print_json(Pushed(1, str(output), pushed))
 
@@ -248,7 +248,7 @@ def _check(names: Sequence[str], *, as_json: bool) -> int:
     for checked in bases:
         _show_base(checked, console)
     if as_json:
-        from levelfield.cli.answers import CheckedLocks, print_json
+        from levelfield.cli.json import CheckedLocks, print_json
 
         print_json(CheckedLocks(1, code, found, bases))
     return code

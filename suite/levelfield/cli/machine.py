@@ -17,7 +17,7 @@ from levelfield.options.values import DURATION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from levelfield.cli.answers import Listed
+    from levelfield.cli.json import Listed
     from levelfield.images.base import Source
     from levelfield.machine.findings import Finding
     from levelfield.prepare.own_model.listing import File
@@ -79,7 +79,7 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
             console.print(f"     → {escape(finding.fix)}", highlight=False)
     measured = _measured(seconds, launcher, base, console) if measure and not worst else None
     if as_json:
-        from levelfield.cli.answers import Examined, print_json
+        from levelfield.cli.json import Examined, print_json
 
         print_json(Examined(1, worst, found, measured))
     sys.exit(worst)
@@ -116,7 +116,7 @@ def list_(what: str | None, *, as_json: bool) -> None:
     WHAT may be an ONNX file of your own: its inputs, sizes that are missing, its precision, its operators, and why it
     cannot be measured.
     """
-    from levelfield.cli.answers import Listed, listed, print_json
+    from levelfield.cli.json import Listed, listed, print_json
     from levelfield.prepare.own_model import listing
 
     answer = listed(what or "") if what in (None, *LISTS) else Listed(format=1, file=listing.read(Path(what)))

@@ -17,7 +17,7 @@ from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError
-from levelfield.paths import disk_space, locks_sha256, tool_sha256
+from levelfield.paths import disk_space, locks_sha256, package_root, tool_sha256
 from levelfield.version import __version__
 
 COULD_NOT_RUN = 2
@@ -27,7 +27,9 @@ DEBUG = "LEVELFIELD_DEBUG"
 
 def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
-        click.echo(f"levelfield {__version__} (sources {tool_sha256()[:12]}, locks {locks_sha256()[:12]})")
+        built = package_root() / "_commit"
+        commit = f"commit {built.read_text(encoding='utf-8').strip()}, " if built.is_file() else ""
+        click.echo(f"levelfield {__version__} ({commit}sources {tool_sha256()[:12]}, locks {locks_sha256()[:12]})")
         context.exit()
 
 
@@ -50,7 +52,7 @@ def schema(command: tuple[str, ...]) -> None:
     """Print the JSON Schema of a record, or of what COMMAND prints with --json."""
     import json
 
-    from levelfield.cli.answers import schema_of
+    from levelfield.cli.json import schema_of
 
     print(json.dumps(schema_of(" ".join(command)), indent=2))
 

@@ -43,7 +43,7 @@ def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each optio
     folder, code = run_bench(options_of(values), terminals.console(stderr=as_json))
     if as_json:
         from levelfield.analysis import guarded
-        from levelfield.cli.answers import measured, print_json
+        from levelfield.cli.json import measured, print_json
         from levelfield.record import files
 
         print_json(measured(guarded.read(folder / files.NAME), code))
@@ -175,7 +175,7 @@ def explain(
         if csv_file != "-":
             profiler.show(found[-1], console, by_layer=by_layer, top=top)
     if as_json:
-        from levelfield.cli.answers import print_json, profiles
+        from levelfield.cli.json import print_json, profiles
 
         print_json(profiles(found, failed, by_layer=by_layer))
     if csv_file is not None:

@@ -101,7 +101,7 @@ def report(
             show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)
             code = record.analysis.exit_code
     if as_json:
-        from levelfield.cli.answers import measured, print_json
+        from levelfield.cli.json import measured, print_json
 
         print_json(measured(record, code))
     sys.exit(code)
@@ -175,7 +175,7 @@ def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bo
             console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
     terminals.say(console, meaning.format(record=found.record_verdict))
     if as_json:
-        from levelfield.cli.answers import checked, print_json
+        from levelfield.cli.json import checked, print_json
 
         print_json(checked(found))
     sys.exit(found.exit_code)

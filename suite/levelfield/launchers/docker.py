@@ -20,7 +20,7 @@ from levelfield.images.base import Source
 from levelfield.images.build import build
 from levelfield.images.engine import USER_PROXIES, emulates, open_client
 from levelfield.images.wheels import Progress
-from levelfield.launchers.container import (
+from levelfield.launchers.container_channel import (
     DRIVER,
     ContainerChannel,
     LocalProcess,

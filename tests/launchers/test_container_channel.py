@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from levelfield.launchers.channel import ChannelClosed, ChannelTimeout
-from levelfield.launchers.container import STDERR, STDOUT, ContainerChannel
+from levelfield.launchers.container_channel import STDERR, STDOUT, ContainerChannel
 
 
 class Response:

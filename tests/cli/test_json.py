@@ -9,7 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from levelfield.cli import answers
+from levelfield.cli.json import ANSWERS, profiles, schema_of
 from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
@@ -35,7 +35,7 @@ def _answer(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> dict[st
     command = commands.call(*words, "--json", folder=folder)
     assert command.code in codes, command.err + command.out
     found: dict[str, Any] = json.loads(command.out)
-    jsonschema.validate(found, answers.schema_of(words[0]))
+    jsonschema.validate(found, schema_of(words[0]))
     return found
 
 
@@ -44,9 +44,7 @@ def test_every_command_with_json_has_a_schema() -> None:
     for group, command in cli.commands.items():
         if isinstance(command, click.Group):
             every |= {f"{group} {name}": inner for name, inner in command.commands.items()}
-    assert {name for name, command in every.items() if any(p.name == "as_json" for p in command.params)} == set(
-        answers.ANSWERS
-    )
+    assert {name for name, command in every.items() if any(p.name == "as_json" for p in command.params)} == set(ANSWERS)
 
 
 def test_a_record_follows_its_schema(place: Path) -> None:
@@ -98,7 +96,7 @@ def test_a_trend_has_its_change_point_and_what_differs(place: Path) -> None:
 
 def test_a_profile_has_its_operators() -> None:
     failed = {"jax/mlp": LevelfieldError("It could not.", fix="Do this.")}
-    found = msgspec.to_builtins(answers.profiles([explained()], failed, by_layer=True))
+    found = msgspec.to_builtins(profiles([explained()], failed, by_layer=True))
     (result,) = found["results"]
     assert result["result"] == ID
     assert result["account"]["slowdown"] == pytest.approx(1.3)
