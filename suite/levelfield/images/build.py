@@ -281,7 +281,8 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.S
     found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]
     locks = list({each.path: each for each in found}.values())  # a version may be the current one
     if launcher == "venv":
-        folders = {lock.path: environments.location(lock, environments.find_python(lock)[1]) for lock in locks}
+        # The canary's and the exporters' are last, and for one Python alone: the arms' for another would not help.
+        folders = {lock.path: environments.location(lock, environments.find_python(lock)[1]) for lock in locks[::-1]}
         return _cost([lock for lock in locks if not environments.is_complete(folders[lock.path])], {})
     with engine.connect() as client:
         recipes = [recipe(each.image, each.variant, each.version, base_source) for each in locks]
