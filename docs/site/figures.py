@@ -15,7 +15,7 @@ from rich.console import Console
 from levelfield.analysis import Analysis, analyse
 from levelfield.analysis.types import Row, TimedBlock
 from levelfield.backends import registry
-from levelfield.images import catalogue
+from levelfield.images import build, catalogue
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.report import answers, sentences, terminal, units
@@ -153,14 +153,19 @@ def cost() -> None:
     times = sorted(run.seconds for run in runs)
     names = dict.fromkeys([*(registry.get(name).image for name in registry.names()), "exporter", "canary"])
     locks = [catalogue.lock(name) for name in names]
-    sizes = {pin.file: pin.size_bytes for lock in locks for pin in lock.pins}
+    wheels = sum({pin.file: pin.size_bytes for lock in locks for pin in lock.pins}.values())
+    bases = {base.name: base for base in (build.recipe(name).base for name in names)}.values()
+    packages = [package for base in bases if base.lock is not None for package in base.lock.packages_of(base.name)]
+    images = sum(package.installed_bytes for package in packages)
+    images += round(sum(lock.installed_bytes for lock in locks) * build.BYTECODE)
     fresh = sorted(found["seconds"] for found in _trial("cold"))
     print(
         f"On two cores `make bench` took {units.duration(times[0])} to {units.duration(times[-1])} in "
         f"{units.plural(len(runs), 'run')} with its images there, and in fresh ones "
         f"[{units.duration(fresh[0])} to {units.duration(fresh[-1])}](docs/install.md). "
-        f"There it fetches {units.size(sum(sizes.values()))} of wheels and takes "
-        f"{units.size(sum(lock.installed_bytes for lock in locks))} of disk. `make test` takes ten minutes."
+        f"There it fetches {units.size(wheels)} of wheels and takes {units.size(wheels + images)} of disk, or "
+        f"{units.size(wheels + 2 * images)} where Docker keeps images in containerd's store. "
+        "`make test` takes ten minutes."
     )
 
 

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import docker
 import pytest
+from docker.errors import ImageNotFound
 from packaging.utils import canonicalize_name
 
 from levelfield.images import catalogue, debian, engine, worker_code
@@ -79,6 +82,19 @@ def test_nothing_is_built_or_fetched_the_second_time(
     assert steps == []
     assert not (cache / "wheels").exists() or not any((cache / "wheels").iterdir())
     assert estimate(["canary"]).sentence() == "Everything needed is built already."
+
+
+def test_containerds_store_takes_twice_the_disk(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = MagicMock()
+    client.images.get.side_effect = ImageNotFound("none")
+    monkeypatch.setattr(engine, "connect", lambda: nullcontext(client))
+    costs = []
+    for status in (["Backing Filesystem", "extfs"], ["driver-type", "io.containerd.snapshotter.v1"]):
+        client.info.return_value = {"DriverStatus": [status]}
+        costs.append(estimate(["canary", "jax"]))
+    classic, twice = (cost.disk_bytes - cost.download_bytes for cost in costs)
+    assert classic > 10**8
+    assert twice == pytest.approx(2 * classic, abs=2)
 
 
 @pytest.mark.docker

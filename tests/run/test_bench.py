@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.errors import LevelfieldError
+from levelfield.images import environments
 from levelfield.plan import Plan, Selection
 from levelfield.record import files, journal
 from levelfield.record.page import NAME as REPORT
@@ -138,6 +139,17 @@ def test_two_are_ranked_first_where_images_are_missing(measured: Measured) -> No
     assert {block.planned_generations for block in first.blocks} == {5}
     assert whole.backends == STANDARD.backends
     assert text.index("So far") < text.index("All backends")
+
+
+def test_without_an_engine_and_the_python_of_the_canary_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
+    newer = (Path("python3.13"), "3.13.5")
+    monkeypatch.setattr(environments, "_interpreter", lambda python: newer if python == "3.13" else None)
+    stream = io.StringIO()
+    # Arms of another Python would not help: the canary has no lock for one.
+    with pytest.raises(LevelfieldError, match=r"The lock of (exporter|canary) cpu is for Python 3\.11"):
+        run_bench(Options(selection=STANDARD, so_far=True), Console(file=stream, width=200))
+    assert "No container engine answers" in stream.getvalue()
 
 
 @pytest.mark.usefixtures("missing")

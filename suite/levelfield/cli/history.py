@@ -50,7 +50,7 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
             fix="Show them with --labelled.",
         )
     if as_json:
-        from levelfield.cli.answers import print_json
+        from levelfield.cli.json import print_json
 
         print_json(trend.trends(runs, chosen, margin=margin))
     elif not chosen:

@@ -244,7 +244,7 @@ _INSTALL_BYTES_S = 15e6
 _INSTALL_START_S = 8.0
 _BASE_BYTES_S = 15e6
 CUDA_WORDS = "a CUDA variant takes 2 to 4 GB of download and two to three times that of disk"
-_BYTECODE = 1.25
+BYTECODE = 1.25
 """Installed files with their bytecode, over the files in the wheels."""
 
 
@@ -281,7 +281,8 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.S
     found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]
     locks = list({each.path: each for each in found}.values())  # a version may be the current one
     if launcher == "venv":
-        folders = {lock.path: environments.location(lock, environments.find_python(lock)[1]) for lock in locks}
+        # The canary's and the exporters' are last, and for one Python alone: the arms' for another would not help.
+        folders = {lock.path: environments.location(lock, environments.find_python(lock)[1]) for lock in locks[::-1]}
         return _cost([lock for lock in locks if not environments.is_complete(folders[lock.path])], {})
     with engine.connect() as client:
         recipes = [recipe(each.image, each.variant, each.version, base_source) for each in locks]
@@ -293,10 +294,12 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.S
             for each in absent_recipes
             if each.base.lock is not None and not base.exists(client, each.base)
         }
-    return _cost([each.lock for each in absent_recipes], bases)
+        # containerd's store keeps a layer as it came, too.
+        copies = 2 if absent_recipes and "containerd" in str(client.info().get("DriverStatus")) else 1
+    return _cost([each.lock for each in absent_recipes], bases, copies)
 
 
-def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
+def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base], copies: int = 1) -> Cost:
     absent = {pin.file: pin for lock in locks for pin in wheels.missing(lock)}
     debs = {name: each.lock for name, each in bases.items() if each.lock is not None}
     packages = {package.file: package for name, lock in debs.items() for package in debian.missing(lock, name)}
@@ -306,7 +309,7 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     seconds = download / _DOWNLOAD_BYTES_S + installed / _INSTALL_BYTES_S + base_bytes / _BASE_BYTES_S
     return Cost(
         download_bytes=download,
-        disk_bytes=int(download + installed * _BYTECODE + base_bytes),
+        disk_bytes=int(download + copies * (installed * BYTECODE + base_bytes)),
         seconds=seconds + _INSTALL_START_S * len(locks),
         making=tuple(lock.image + suffix(lock.variant, lock.version) for lock in locks),
         unsized=sum(not pin.sized for pin in absent.values()),

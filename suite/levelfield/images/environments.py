@@ -87,7 +87,7 @@ def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
         return found
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     others = [name for name in catalogue.pythons(lock.image, lock.variant) if name.endswith(f"={here}")]
-    fix = f"Install Python {lock.python}, or a container engine, whose images bring their own"
+    fix = f"Use a container engine, whose images bring their own, or install Python {lock.python}"
     fix += f"; or name {' or '.join(lock.image + name for name in others)}." if others else "."
     raise LevelfieldError(
         f"The lock of {lock.label} is for Python {lock.python}, and there is no python{lock.python} here "

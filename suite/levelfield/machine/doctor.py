@@ -171,8 +171,8 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
         return ok(topic, f"Python {needs.python}, which most locks are for, is on the path.")
     message = f"Python {needs.python}, which most locks are for, is not here"
     fix = (
-        f"Install it: apt-get install python{needs.python} python{needs.python}-venv, or use a container engine; or "
-        "run what this interpreter has itself: --launcher host."
+        f"Use a container engine; or install it (`uv python install {needs.python}` where the distribution has none); "
+        "or run what this interpreter has itself: --launcher host."
     )
     if engine:
         return ok(topic, f"{message}; containers bring their own.")

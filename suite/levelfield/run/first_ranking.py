@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
+from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
 from levelfield.images.base import Source
 from levelfield.images.build import estimate
@@ -51,9 +52,12 @@ def choose(chosen: Plan, launcher: Launcher, base: Source, until_s: float | None
         return estimate(names, launcher.kind, base).seconds
 
     images = _images(chosen)
-    pair = quickest(images, lambda names: (seconds(names), _installed_bytes(names)))
-    rest = set(places[launcher.kind]).difference({CANARY}, *(images[arm] for arm in pair))
-    rest_s = seconds(rest)
+    try:
+        pair = quickest(images, lambda names: (seconds(names), _installed_bytes(names)))
+        rest = set(places[launcher.kind]).difference({CANARY}, *(images[arm] for arm in pair))
+        rest_s = seconds(rest)
+    except LevelfieldError:  # the run itself raises it, once it has said that no engine answers
+        return ()
     # All cases of a profile are ranked in the time that it plans; in less, each backend gets a launch or two.
     too_short = until_s is not None and until_s - rest_s < chosen.profile.clock_seconds
     return pair if rest_s >= WORTH_S or too_short else ()
