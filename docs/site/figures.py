@@ -496,6 +496,7 @@ def _upgrade_on_gpu(path: Path) -> str:
 _ENDS = {
     "measured": "Measured, with the expected answer",
     "seen": "Another answer, and seen as another",
+    "not judged": "One of two references' that disagree: not judged",
     "not run": "The backend says that it cannot run it",
     "no reference": "ONNX Runtime without optimisations, the reference, says that it cannot run it",
     "refused": "Refused by Levelfield",

@@ -40,6 +40,7 @@ from levelfield.schedule.resources import remove_caches
 from levelfield.version import __version__
 from levelfield.worker.messages import Output, Verified, Verify
 from levelfield.worker.session import concatenated
+from levelfield.zoo.parity import settled
 from studies import commands
 
 WRITER = Path(__file__).with_name("cases.py")
@@ -49,9 +50,10 @@ TIMEOUT_S = 120.0
 SEED = 0
 REASON_CHARS = 160
 
-Kind = Literal["measured", "seen", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
-"""Measured, and the expected answer; another answer, and seen as another; refused; the reference says that it cannot
-run it; the backend says so; its worker ended; the verdict is wrong; an error of this tool's own."""
+Kind = Literal["measured", "seen", "not judged", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
+"""Measured, and the expected answer; another answer, and seen as another; one of two references' that disagree; refused;
+the reference says that it cannot run it; the backend says so; its worker ended; the verdict is wrong; an error of this
+tool's own."""
 NOT_COUNTED = ("no reference", "not run")
 """Of what frameworks cannot run, nothing can be measured."""
 
@@ -187,25 +189,34 @@ def _judged(case: Sent, root: Path, outcome: Outcome) -> tuple[Kind, str]:
     except WorkerError as error:
         return "crashed", error.message
     differs = difference(case, root, verified.outputs)
+    if parity.doubt:
+        which = "onnx's evaluator's" if parity.reason else "ONNX Runtime's without optimisations"
+        return "not judged", f"two references disagree, it is {which}, and {differs or 'as expected'}"
     if parity.equal:
         return ("wrong", f"equal, and {differs}") if differs else ("measured", "")
     return ("seen", differs) if differs else ("wrong", f"not equal, and it is what is expected: {parity.reason}")
 
 
 def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
-    """Return how answers differ from those that the case expects, by its own tolerances; empty: they do not."""
+    """Return how answers differ from those that the case expects, by its own tolerances; empty: they do not.
+
+    Of float16 the tolerance is two units in the last place at the least: each of two answers may be off by one.
+    """
     if len(outputs) != len(case.expected):
         return f"{len(outputs)} outputs for {len(case.expected)}"
     for output, file in zip(outputs, case.expected, strict=True):
         if not file:
             continue
-        (wanted,) = concatenated([[np.load(root / case.folder / file)]])
+        kept = np.load(root / case.folder / file)
+        (wanted,) = concatenated([[kept]])
         if output.shape != wanted.shape:
             return f"the shape {output.shape} for {wanted.shape}"
-        found, right = (np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
-        if not np.allclose(found, right, rtol=case.rtol, atol=case.atol, equal_nan=True):
-            with np.errstate(invalid="ignore"):
-                return f"it is {np.nanmax(np.abs(found - right)):.3g} off"
+        found, right = settled(*(np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted)))
+        if not np.isfinite([found, right]).all():
+            return "it has other NaN or infinities"
+        unit = np.finfo(kept.dtype).eps if kept.dtype == np.float16 else 0
+        if not np.allclose(found, right, rtol=max(case.rtol, 2 * unit), atol=case.atol):
+            return f"it is {np.abs(found - right).max():.3g} off"
     return ""
 
 

@@ -30,7 +30,7 @@ class _Listed(click.Choice[str]):
     """A kind of name, or an ONNX file."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return value if value.endswith(".onnx") or "/" in value else super().convert(value, param, ctx)
+        return value if value.endswith(".onnx") or "/" in value or ".py" in value else super().convert(value, param, ctx)
 
 
 @click.command()

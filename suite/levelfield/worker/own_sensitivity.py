@@ -61,7 +61,8 @@ def answer(request: messages.Sense) -> messages.Sensed:
     found = tuple(each.times(ROUNDED) for each in found)
     versions = {"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__}
     try:
-        answers, unanswered = _in_float64(onnx, onnx.load(request.file_path), calls), ""
+        shapes = {value.name: each.shape for value, each in zip(proto.graph.output, exact, strict=True)}
+        answers, unanswered = _in_float64(onnx, onnx.load(request.file_path), calls, shapes), ""
     except Exception as error:  # noqa: BLE001  (the evaluator lacks operators, and says so in many ways)
         answers, unanswered = (), " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return messages.Sensed(found, versions, answers, unanswered)
@@ -134,11 +135,19 @@ _FLOATS = (1, 10, 11, 16)
 _DOUBLE = 11
 
 
-def _in_float64(onnx: Any, proto: Any, calls: Sequence[Arrays]) -> tuple[messages.Output, ...]:  # noqa: ANN401
-    """Let the evaluator answer; raises whatever it raises, and ValueError where the file is too large for it."""
+def _in_float64(
+    onnx: Any,  # noqa: ANN401
+    proto: Any,  # noqa: ANN401
+    calls: Sequence[Arrays],
+    shapes: dict[str, tuple[int, ...]],
+) -> tuple[messages.Output, ...]:
+    """Let the evaluator answer; raises whatever it raises, and ValueError where the file is too large for it.
+
+    `shapes`: of ONNX Runtime's answers, which values of inputs may decide.
+    """
     from onnx.reference import ReferenceEvaluator
 
-    operations = _operations(onnx, proto)
+    operations = _operations(onnx, proto, shapes)
     if operations * len(calls) > MOST_OPERATIONS:
         raise ValueError(f"it takes {operations * len(calls):.1g} operations, and at most {MOST_OPERATIONS} are tried")
     _widen(onnx, proto)
@@ -191,10 +200,10 @@ def _widen(onnx: Any, proto: Any) -> None:  # noqa: ANN401
                 tensor(attribute.t)
 
 
-def _operations(onnx: Any, proto: Any) -> int:  # noqa: ANN401
+def _operations(onnx: Any, proto: Any, shapes: dict[str, tuple[int, ...]]) -> int:  # noqa: ANN401
     """Count what one call takes; raises ValueError where that is not known beforehand."""
     inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True).graph
-    sides = {each.name: tuple(each.dims) for each in proto.graph.initializer}
+    sides = shapes | {each.name: tuple(each.dims) for each in proto.graph.initializer}
     for value in (*inferred.input, *inferred.output, *inferred.value_info):
         if value.type.tensor_type.HasField("shape"):
             dims = value.type.tensor_type.shape.dim

@@ -74,7 +74,9 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("kind", ["half precision", "four bits", "an empty past", "a state with the batch inside"])
+@pytest.mark.parametrize(
+    "kind", ["half precision", "four bits", "an empty past", "a state with the batch inside", "answered and unread"]
+)
 def test_files_as_they_are(tmp_path: Path, kind: str) -> None:
     tmp_path.chmod(0o755)
     content, options, precision = _as_they_are(kind)
@@ -126,6 +128,9 @@ def _as_they_are(kind: str) -> tuple[bytes, tuple[str, ...], str]:
             ("--input", "past=0", "--input", "s0=5"),
             "fp32",
         )
+    if kind == "answered and unread":
+        x, y, z = (onnx_files.value(name, onnx_files.FLOAT, ["batch", 4]) for name in ("x", "y", "z"))
+        return onnx_files.model([onnx_files.node("Identity", ["x"], ["y"])], [], [x, z], [y]), (), "fp32"
     nodes = [onnx_files.node("MatMul", ["x", "w"], ["hidden"]), onnx_files.node("Add", ["hidden", "state"], ["y"])]
     given = [
         onnx_files.value("x", onnx_files.FLOAT, ["batch", 8]),

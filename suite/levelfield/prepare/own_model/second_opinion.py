@@ -1,7 +1,6 @@
 """A user's own ONNX file asked twice more: how far its answers move when rounded, and what they are in float64."""
 
 import msgspec
-import numpy as np
 
 from levelfield.errors import printable
 from levelfield.images.wheels import Progress
@@ -10,7 +9,6 @@ from levelfield.launchers.worker import WorkerError
 from levelfield.prepare.own_model import reference, store
 from levelfield.record.schema import Artifact
 from levelfield.worker.messages import Sense, Sensed
-from levelfield.zoo import parity
 
 
 def with_moves(
@@ -68,16 +66,11 @@ def _second(
         return moved, False
     second, agreed = [], True
     for answer, double in zip(moved, doubles, strict=True):
-        if double is None or double.shape != answer.values.shape or not np.isfinite(double).all():
+        if double is None:
             second.append(answer)
             agreed = False
             continue
-        errors = parity.compare(answer.values, double) if double.size else None
-        same = errors is None or not reference.why_other(
-            answer.values,
-            msgspec.structs.replace(answer, values=double),
-            reference.Compared(errors, answer.tolerance(precision), answer.element(precision)),
-        )
+        same = not reference.compare_output(answer.values, answer, double, precision)[0]
         agreed = agreed and same
         second.append(msgspec.structs.replace(answer, **({"values": double} if same else {"otherwise": double})))
     return tuple(second), agreed
