@@ -1,7 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -213,12 +213,16 @@ def _filling(request: Any, names: Sequence[str], count: int) -> Step:  # noqa: A
     return step if count == 1 else all_of_them
 
 
-def _names(ports: Iterable[Any], expected: Container[str]) -> list[str]:
-    """Return one name of every port: the expected one, among those of what was removed after it and its node's own."""
-    return [
-        next((name for name in (*port.get_names(), port.node.friendly_name) if name in expected), port.any_name)
-        for port in ports
-    ]
+def _names(ports: Sequence[Any], expected: Collection[str]) -> list[str]:
+    """Return one name of every port: the expected one, where it is among the names of what was removed after it.
+
+    An input that is answered as it is may have the output's name alone: it is the one that is left.
+    """
+    names = [(*port.get_names(), port.node.friendly_name) for port in ports]
+    found = [next((name for name in each if name in expected), "") for each in names]
+    left = [name for name in expected if name not in found]
+    rest = left[0] if len(left) == found.count("") == 1 else ""
+    return [name or rest or port.any_name for name, port in zip(found, ports, strict=True)]
 
 
 def _text(value: object) -> str:

@@ -59,6 +59,7 @@ _MEND = (
 )
 _NOTHING = parity.Errors(0.0, None, 0.0, finite=True, element=0.0)
 """Of an output without numbers."""
+_WRONG = parity.Errors(math.inf, None, math.inf, finite=False)
 _SOURCE = re.compile(r"(?<=failed:)/onnxruntime_src/\S+:\d+ .*\)(?= [A-Z])")
 """A place in its source."""
 _PREFIX = re.compile(r"^(\w+: )?(\[ONNXRuntimeError\] : \d+ : \w+ : )?")
@@ -265,35 +266,31 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
     doubt = "" if len(given) != len(reference) else _doubt(pairs, [why for why, _ in both], precision)
     last = max(compared, key=lambda each: each.errors.relative_l2 / each.tolerance, default=None)
     single = max(compared, key=lambda each: each.errors.element / each.element, default=None)
-    worst = last.errors if last is not None else None
+    worst = last.errors if last is not None else _WRONG
     flat = np.concatenate([each.reshape(-1) for each in given if each is not None] or [np.empty(0)])
-    finite = worst is not None and worst.finite
-    absent = Absent(reason or "not comparable")
 
-    def known(error: float | None) -> float | Absent:
-        return error if error is not None and math.isfinite(error) else absent
+    def known(error: float | None, why: str = "") -> float | Absent:
+        return error if error is not None and math.isfinite(error) else Absent(why or reason or "not comparable")
 
     result = Parity(
-        equal=not reason and worst is not None,
-        relative_error=known(worst.relative_l2 if worst else None),
-        centred_error=known(worst.centred_relative_l2 if worst else None),
-        max_abs_error=worst.max_abs if worst and finite else absent,
+        equal=not reason and last is not None,
+        relative_error=known(worst.relative_l2),
+        centred_error=known(worst.centred_relative_l2),
+        max_abs_error=known(worst.max_abs),
         tolerance=last.tolerance if last is not None else tolerance_of(precision),
         inputs=items,
-        projection=parity.project(flat) if finite and np.isfinite(flat).all() else (),
+        projection=parity.project(flat) if worst.finite and np.isfinite(flat).all() else (),
         output_sha256=digest(verified.outputs),
         reason=f"Not judged. {doubt}" if reason and doubt else reason,
-        cosine=worst.cosine if worst and worst.cosine is not None else absent,
+        cosine=known(worst.cosine),
         top_1=Absent("what a user's own file answers is not known to be classes"),
         rounding_error=Absent("it is not computed for a user's own file"),
         element_error=known(single.errors.element if single else None),
-        element_tolerance=(
-            single.element if single and math.isfinite(single.element) else Absent("it is not known how far it moves")
-        ),
+        element_tolerance=known(single.element if single else None, "it is not known how far it moves"),
         centred_tolerance=Absent("the centred error of a user's own file decides nothing"),
         doubt=doubt,
     )
-    if worst is None or not finite:
+    if not worst.finite:
         return result
     finding = honesty.judge(precision, worst.relative_l2, {}, verified.computed)
     return msgspec.structs.replace(
