@@ -51,9 +51,9 @@ SEED = 0
 REASON_CHARS = 160
 
 Kind = Literal["measured", "seen", "not judged", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
-"""Measured, and the expected answer; another answer, and seen as another; one of two references' that disagree; refused;
-the reference says that it cannot run it; the backend says so; its worker ended; the verdict is wrong; an error of this
-tool's own."""
+"""Measured, and the expected answer; another answer, and seen as another; that of one of two references that disagree;
+refused; the reference says that it cannot run it; the backend says so; its worker ended; the verdict is wrong; an error
+of this tool's own."""
 NOT_COUNTED = ("no reference", "not run")
 """Of what frameworks cannot run, nothing can be measured."""
 
@@ -127,14 +127,15 @@ class Kept:
         return self._images[key]
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
-        return self._launcher.worker_paths(_without_cache(spec))
+        return self._launcher.worker_paths(msgspec.structs.replace(spec, cache=None))
 
     def launch(self, spec: LaunchSpec) -> Worker:
         if spec.export is not None:
             return self._launcher.launch(spec)
         worker = self._workers.get(spec.image.name)
         if worker is None or not worker.alive:
-            worker = self._workers[spec.image.name] = self._launcher.launch(_without_cache(spec))
+            spec = msgspec.structs.replace(spec, cache=None)  # one case's, and none of these backends keeps any
+            worker = self._workers[spec.image.name] = self._launcher.launch(spec)
             ready = worker.await_ready(READY_TIMEOUT_S)
             vars(worker).update(await_ready=lambda _: ready, stop=lambda: None, dismiss=lambda: None)
         return worker
@@ -148,11 +149,6 @@ class Kept:
     def close(self) -> None:
         for worker in self._workers.values():
             Worker.stop(worker)
-
-
-def _without_cache(spec: LaunchSpec) -> LaunchSpec:
-    """Return the specification without the folder of one case's compile cache, which none of these backends keeps."""
-    return msgspec.structs.replace(spec, cache=None)
 
 
 def send(case: Sent, root: Path, launcher: Kept) -> Iterator[tuple[str, Kind, str]]:
@@ -211,11 +207,13 @@ def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
         (wanted,) = concatenated([[kept]])
         if output.shape != wanted.shape:
             return f"the shape {output.shape} for {wanted.shape}"
-        found, right = settled(*(np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted)))
+        found, right = settled(
+            *(np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
+        )
         if not np.isfinite([found, right]).all():
             return "it has other NaN or infinities"
-        unit = np.finfo(kept.dtype).eps if kept.dtype == np.float16 else 0
-        if not np.allclose(found, right, rtol=max(case.rtol, 2 * unit), atol=case.atol):
+        rtol = max(case.rtol, 2 * np.finfo(np.float16).eps if kept.dtype == np.float16 else 0)
+        if not np.allclose(found, right, rtol=rtol, atol=case.atol):
             return f"it is {np.abs(found - right).max():.3g} off"
     return ""
 

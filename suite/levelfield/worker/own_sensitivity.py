@@ -75,9 +75,7 @@ def array(output: messages.Output) -> npt.NDArray[Any]:
     return np.frombuffer(output.values, output.dtype).reshape(output.shape)
 
 
-def _by_runtime(
-    onnxruntime: _Any, model: bytes, calls: Sequence[Arrays], threads: int
-) -> tuple[messages.Output, ...]:
+def _by_runtime(onnxruntime: _Any, model: bytes, calls: Sequence[Arrays], threads: int) -> tuple[messages.Output, ...]:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = threads, 4

@@ -59,9 +59,7 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
         inputs = tuple(msgspec.structs.replace(each, path=f"{folder}/{each.path}") for each in made.inputs)
         size_bytes = sum((root / folder / name).stat().st_size for name in made.files)
         made_by = made.versions | {"opset": str(made.opset)}
-        file = ModelFile(
-            f"{folder}/{MODEL_FILE}", sha256, Artifact(f"{model.model} onnx", sha256, size_bytes, made_by)
-        )
+        file = ModelFile(f"{folder}/{MODEL_FILE}", sha256, Artifact(f"{model.model} onnx", sha256, size_bytes, made_by))
         said, unanswered = printable(made.unexported).rstrip("."), printable(made.unanswered)
         unexported = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
         there = (file, "") if MODEL_FILE in made.files else (None, unexported)

@@ -192,14 +192,8 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
     """
     progress(f"asking {arm.id} for the answers of {model.file}")
     worker_paths = launcher.worker_paths(spec)
-    task = Task(
-        backend=arm.backend,
-        model=model.model,
-        batch=1,
-        threads=spec.threads,
-        settings=arm.settings,
-        own=store.description(model, worker_paths.artifacts),
-    )
+    own, threads = store.description(model, worker_paths.artifacts), spec.threads
+    task = Task(backend=arm.backend, model=model.model, batch=1, threads=threads, settings=arm.settings, own=own)
     try:
         with running(launcher, spec) as worker:
             loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
@@ -233,19 +227,16 @@ def _arrays(verified: Verified) -> list[npt.NDArray[np.float64]]:
 
 def _comparable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
     """Return what a network in Python answers, where something can be compared with it."""
-    answers = [(output, array(output)) for output in outputs]
-    usable = [
+    found = (array(output) for output in outputs)
+    usable = tuple(
         Answer(str(number), values, output.exact)
-        for number, (output, values) in enumerate(answers)
+        for number, (output, values) in enumerate(zip(outputs, found, strict=True))
         if values is not None and np.isfinite(values).all()
-    ]
-    if not usable or len(usable) < len(answers):
-        raise LevelfieldError(
-            f"{model.function} of {model.file} answers with NaN, infinity or nothing, and nothing can be compared with "
-            "that.",
-            fix="Give it inputs that it answers.",
-        )
-    return tuple(usable)
+    )
+    if usable and len(usable) == len(outputs):
+        return usable
+    said = f"{model.function} of {model.file} answers with NaN, infinity or nothing"
+    raise LevelfieldError(f"{said}, and nothing can be compared with that.", fix="Give it inputs that it answers.")
 
 
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
@@ -340,9 +331,7 @@ def compare_output(
     return parity.why_wrong(errors.element, compared.element, expected.name), compared
 
 
-def _doubt(
-    pairs: list[tuple[npt.NDArray[np.float64] | None, Answer]], reasons: list[str], precision: str
-) -> str:
+def _doubt(pairs: list[tuple[npt.NDArray[np.float64] | None, Answer]], reasons: list[str], precision: str) -> str:
     """Say with which of two references an answer agrees; empty where there is one, or it is wrong by both.
 
     `reasons`: why each output is not the reference's, or nothing.

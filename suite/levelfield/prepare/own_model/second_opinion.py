@@ -24,14 +24,9 @@ def with_moves(
     worker_paths = launcher.worker_paths(spec)
     answers, artifacts = dict(known.answers), list(known.artifacts)
     for batch, known_answers in known.answers.items():
-        onnx = store.prepared(model, batch)
-        request = Sense(
-            file_path=f"{worker_paths.artifacts}/{onnx.path}",
-            own=store.description(model, worker_paths.artifacts),
-            batch=batch,
-            count=reference.count_of(batch),
-            threads=spec.threads,
-        )
+        path = f"{worker_paths.artifacts}/{store.prepared(model, batch).path}"
+        own = store.description(model, worker_paths.artifacts)
+        request = Sense(path, own, batch, reference.count_of(batch), spec.threads)
         try:
             with running(launcher, spec) as worker:
                 found = worker.ask(request, Sensed, reference.TIMEOUT_S)
