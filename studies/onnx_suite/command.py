@@ -101,6 +101,8 @@ class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
     versions: dict[str, str]
     sent: int
     """Of `cases`."""
+    again: int = 0
+    """Of those sent, so many once more, after something was mended; the others' outcomes are older."""
     cases: int
     counts: dict[str, dict[str, dict[str, int]]]
     """Cases by operator (or kind of case, of those with several), backend and outcome."""
@@ -207,9 +209,8 @@ def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
         (wanted,) = concatenated([[kept]])
         if output.shape != wanted.shape:
             return f"the shape {output.shape} for {wanted.shape}"
-        found, right = settled(
-            *(np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
-        )
+        both = (np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
+        found, right = settled(*both)
         if not np.isfinite([found, right]).all():
             return "it has other NaN or infinities"
         rtol = max(case.rtol, 2 * np.finfo(np.float16).eps if kept.dtype == np.float16 else 0)
@@ -220,10 +221,9 @@ def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
 
 def operator_of(case: Sent, operators: dict[str, str]) -> str:
     """Return what a case is counted under: the one operator that it is made for, or its kind."""
-    if case.kind != "node":
-        return case.kind
-    base = re.sub(r"_expanded.*", "", case.name)
-    return operators.get(base) or (case.operators[0] if len(case.operators) == 1 else "several")
+    single = case.operators[0] if len(case.operators) == 1 else "several"
+    known = operators.get(re.sub(r"_expanded.*", "", case.name)) or single
+    return known if case.kind == "node" else case.kind
 
 
 def tell(outcomes: Iterable[tuple[Sent, str, Kind, str]], suite: Suite) -> dict[str, Any]:

@@ -75,8 +75,7 @@ def test_what_a_worker_may_say_that_is_no_answer() -> None:
 
 
 def test_what_given_values_are_answered_with_is_compared_place_by_place() -> None:
-    inputs = (msgspec.structs.replace(OWN.inputs[0], sha256="0" * 64),)
-    own = msgspec.structs.replace(OWN, inputs=inputs)
+    own = msgspec.structs.replace(OWN, inputs=(msgspec.structs.replace(OWN.inputs[0], sha256="0" * 64),))
     odd = LOGITS.copy()
     odd[0, :3] = np.nan, np.inf, -np.inf
     expected = reference._usable(own, said(odd, CLASSES).outputs)
@@ -87,9 +86,8 @@ def test_what_given_values_are_answered_with_is_compared_place_by_place() -> Non
         one = judge(said(other, CLASSES), expected=expected)
         assert not one.equal
         assert one.reason.startswith("The output logits holds")
-    nothing = said(LOGITS[:, :0], CLASSES[:0])
-    expected = reference._usable(own, nothing.outputs)
-    assert judge(nothing, expected=expected).equal
+    expected = reference._usable(own, said(LOGITS[:, :0], CLASSES[:0]).outputs)
+    assert judge(said(LOGITS[:, :0], CLASSES[:0]), expected=expected).equal
     assert "has the shape" in judge(said(LOGITS, CLASSES[:0]), expected=expected).reason
 
 
