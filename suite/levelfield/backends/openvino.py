@@ -192,7 +192,9 @@ def _sharing(request: Any, names: Sequence[str], count: int) -> Step:  # noqa: A
         return infer(inputs, share_inputs=True, share_outputs=True)[0]  # type: ignore[no-any-return]
 
     known = step if count == 1 else all_of_them
-    return (lambda inputs: known({at: inputs[name] for at, name in enumerate(names)})) if names else known
+    if not names:
+        return known
+    return lambda inputs: known({at: inputs[name] for at, name in enumerate(names)})  # type: ignore[misc]
 
 
 def _filling(request: Any, names: Sequence[str], count: int) -> Step:  # noqa: ANN401  (the same)

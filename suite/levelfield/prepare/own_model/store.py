@@ -56,8 +56,8 @@ def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile
     values = [(name, value) for name, value in inputs if not _SIZES.fullmatch(value)]
     for pairs in (given, values):
         for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
-            also = f", for several sizes too: --input {twice}=32,128" if pairs is given else ""
-            raise LevelfieldError(f"--input was given twice for {twice}.", fix=f"Once is enough{also}.")
+            more = f", for several sizes too: --input {twice}=32,128" if pairs is given else ""
+            raise LevelfieldError(f"--input was given twice for {twice}.", fix=f"Once is enough{more}.")
     sizes = {name: tuple(dict.fromkeys(map(int, value.split(",")))) for name, value in given}
     if (count := math.prod(map(len, sizes.values()))) > MOST_SIZES:
         raise LevelfieldError(
