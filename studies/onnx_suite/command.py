@@ -198,7 +198,7 @@ def _judged(case: Sent, root: Path, outcome: Outcome) -> tuple[Kind, str]:
 def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
     """Return how answers differ from those that the case expects, by its own tolerances; empty: they do not.
 
-    Of float16 the tolerance is two units in the last place at the least: each of two answers may be off by one.
+    None is finer than a unit in the last place of an output's largest number: what sums to 0 has that rounding too.
     """
     if len(outputs) != len(case.expected):
         return f"{len(outputs)} outputs for {len(case.expected)}"
@@ -213,8 +213,8 @@ def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
         found, right = settled(*both)
         if not np.isfinite([found, right]).all():
             return "it has other NaN or infinities"
-        rtol = max(case.rtol, 2 * np.finfo(np.float16).eps if kept.dtype == np.float16 else 0)
-        if not np.allclose(found, right, rtol=rtol, atol=case.atol):
+        unit = np.finfo(kept.dtype).eps * np.abs(right).max(initial=0) if kept.dtype.kind == "f" else 0
+        if not np.allclose(found, right, rtol=case.rtol, atol=max(case.atol, unit)):
             return f"it is {np.abs(found - right).max():.3g} off"
     return ""
 
