@@ -521,6 +521,7 @@ def _upgrade_on_gpu(path: Path) -> str:
 _ENDS = {
     "measured": "Measured, with the expected answer",
     "seen": "Another answer, and seen as another",
+    "not judged": "One of two references' that disagree: not judged",
     "not run": "The backend says that it cannot run it",
     "no reference": "ONNX Runtime without optimisations, the reference, says that it cannot run it",
     "refused": "Refused by Levelfield",
@@ -553,8 +554,9 @@ def onnx_suite() -> None:
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     whole = record["sent"] == record["cases"]
     sent = f"All {record['cases']}" if whole else f"{record['sent']} of the {record['cases']}"
+    again = f", {record['again']} of them again after the reader was mended" if record.get("again") else ""
     print(
-        f"{sent} cases were sent on {record['started'][:10]} "
+        f"{sent} cases were sent on {record['started'][:10]}{again} "
         f"({versions}). Of those that the framework runs, and whose values are of types that NumPy has, were "
         f"compared with a right verdict: {', '.join(shares)}.\n"
     )

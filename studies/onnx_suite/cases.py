@@ -54,8 +54,7 @@ def write(out: Path) -> None:
                 "atol": case.atol,
             }
         )
-    content = {"onnx": onnx.__version__, "cases": index}
-    (out / INDEX).write_text(json.dumps(content), encoding="utf-8")
+    (out / INDEX).write_text(json.dumps({"onnx": onnx.__version__, "cases": index}), encoding="utf-8")
 
 
 def _cases() -> Iterator[tuple[str, str, bytes, list[Any], list[Any], Any]]:
@@ -66,18 +65,12 @@ def _cases() -> Iterator[tuple[str, str, bytes, list[Any], list[Any], Any]]:
         for case in load_model_tests(kind=kind):
             folder = Path(case.model_dir)
             data = folder / "test_data_set_0"
-            yield (
-                case.name,
-                kind,
-                (folder / "model.onnx").read_bytes(),
-                *(_tensors(data, w) for w in ("in", "out")),
-                case,
-            )
+            given, wanted = (_tensors(data, which) for which in ("in", "out"))
+            yield case.name, kind, (folder / "model.onnx").read_bytes(), given, wanted, case
 
 
 def _tensors(folder: Path, what: str) -> list[Any]:
-    count = len(list(folder.glob(f"{what}put_*.pb")))
-    return [_loaded(folder / f"{what}put_{at}.pb") for at in range(count)]
+    return [_loaded(folder / f"{what}put_{at}.pb") for at in range(len(list(folder.glob(f"{what}put_*.pb"))))]
 
 
 def _loaded(path: Path) -> Any:  # noqa: ANN401  (an array, or nothing that NumPy has)

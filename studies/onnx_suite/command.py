@@ -40,6 +40,7 @@ from levelfield.schedule.resources import remove_caches
 from levelfield.version import __version__
 from levelfield.worker.messages import Output, Verified, Verify
 from levelfield.worker.session import concatenated
+from levelfield.zoo.parity import settled
 from studies import commands
 
 WRITER = Path(__file__).with_name("cases.py")
@@ -49,9 +50,10 @@ TIMEOUT_S = 120.0
 SEED = 0
 REASON_CHARS = 160
 
-Kind = Literal["measured", "seen", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
-"""Measured, and the expected answer; another answer, and seen as another; refused; the reference says that it cannot
-run it; the backend says so; its worker ended; the verdict is wrong; an error of this tool's own."""
+Kind = Literal["measured", "seen", "not judged", "refused", "no reference", "not run", "crashed", "wrong", "fault"]
+"""Measured, and the expected answer; another answer, and seen as another; that of one of two references that disagree;
+refused; the reference says that it cannot run it; the backend says so; its worker ended; the verdict is wrong; an error
+of this tool's own."""
 NOT_COUNTED = ("no reference", "not run")
 """Of what frameworks cannot run, nothing can be measured."""
 
@@ -99,6 +101,8 @@ class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
     versions: dict[str, str]
     sent: int
     """Of `cases`."""
+    again: int = 0
+    """Of those sent, so many once more, after something was mended; the others' outcomes are older."""
     cases: int
     counts: dict[str, dict[str, dict[str, int]]]
     """Cases by operator (or kind of case, of those with several), backend and outcome."""
@@ -125,14 +129,15 @@ class Kept:
         return self._images[key]
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
-        return self._launcher.worker_paths(_without_cache(spec))
+        return self._launcher.worker_paths(msgspec.structs.replace(spec, cache=None))
 
     def launch(self, spec: LaunchSpec) -> Worker:
         if spec.export is not None:
             return self._launcher.launch(spec)
         worker = self._workers.get(spec.image.name)
         if worker is None or not worker.alive:
-            worker = self._workers[spec.image.name] = self._launcher.launch(_without_cache(spec))
+            spec = msgspec.structs.replace(spec, cache=None)  # one case's, and none of these backends keeps any
+            worker = self._workers[spec.image.name] = self._launcher.launch(spec)
             ready = worker.await_ready(READY_TIMEOUT_S)
             vars(worker).update(await_ready=lambda _: ready, stop=lambda: None, dismiss=lambda: None)
         return worker
@@ -146,11 +151,6 @@ class Kept:
     def close(self) -> None:
         for worker in self._workers.values():
             Worker.stop(worker)
-
-
-def _without_cache(spec: LaunchSpec) -> LaunchSpec:
-    """Return the specification without the folder of one case's compile cache, which none of these backends keeps."""
-    return msgspec.structs.replace(spec, cache=None)
 
 
 def send(case: Sent, root: Path, launcher: Kept) -> Iterator[tuple[str, Kind, str]]:
@@ -187,34 +187,43 @@ def _judged(case: Sent, root: Path, outcome: Outcome) -> tuple[Kind, str]:
     except WorkerError as error:
         return "crashed", error.message
     differs = difference(case, root, verified.outputs)
+    if parity.doubt:
+        which = "onnx's evaluator's" if parity.reason else "ONNX Runtime's without optimisations"
+        return "not judged", f"two references disagree, it is {which}, and {differs or 'as expected'}"
     if parity.equal:
         return ("wrong", f"equal, and {differs}") if differs else ("measured", "")
     return ("seen", differs) if differs else ("wrong", f"not equal, and it is what is expected: {parity.reason}")
 
 
 def difference(case: Sent, root: Path, outputs: tuple[Output, ...]) -> str:
-    """Return how answers differ from those that the case expects, by its own tolerances; empty: they do not."""
+    """Return how answers differ from those that the case expects, by its own tolerances; empty: they do not.
+
+    None is finer than a unit in the last place of an output's largest number: what sums to 0 has that rounding too.
+    """
     if len(outputs) != len(case.expected):
         return f"{len(outputs)} outputs for {len(case.expected)}"
     for output, file in zip(outputs, case.expected, strict=True):
         if not file:
             continue
-        (wanted,) = concatenated([[np.load(root / case.folder / file)]])
+        kept = np.load(root / case.folder / file)
+        (wanted,) = concatenated([[kept]])
         if output.shape != wanted.shape:
             return f"the shape {output.shape} for {wanted.shape}"
-        found, right = (np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
-        if not np.allclose(found, right, rtol=case.rtol, atol=case.atol, equal_nan=True):
-            with np.errstate(invalid="ignore"):
-                return f"it is {np.nanmax(np.abs(found - right)):.3g} off"
+        both = (np.frombuffer(each.values, each.dtype).astype(np.float64) for each in (output, wanted))
+        found, right = settled(*both)
+        if not np.isfinite([found, right]).all():
+            return "it has other NaN or infinities"
+        unit = np.finfo(kept.dtype).eps * np.abs(right).max(initial=0) if kept.dtype.kind == "f" else 0
+        if not np.allclose(found, right, rtol=case.rtol, atol=max(case.atol, unit)):
+            return f"it is {np.abs(found - right).max():.3g} off"
     return ""
 
 
 def operator_of(case: Sent, operators: dict[str, str]) -> str:
     """Return what a case is counted under: the one operator that it is made for, or its kind."""
-    if case.kind != "node":
-        return case.kind
-    base = re.sub(r"_expanded.*", "", case.name)
-    return operators.get(base) or (case.operators[0] if len(case.operators) == 1 else "several")
+    single = case.operators[0] if len(case.operators) == 1 else "several"
+    known = operators.get(re.sub(r"_expanded.*", "", case.name)) or single
+    return known if case.kind == "node" else case.kind
 
 
 def tell(outcomes: Iterable[tuple[Sent, str, Kind, str]], suite: Suite) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def test_list_says_what_a_file_is_and_what_will_be_refused(tmp_path: Path) -> No
     ):
         assert says in reason
     one_clear_sentence(call("list", "none.onnx", folder=tmp_path), "none.onnx cannot be read")
+    one_clear_sentence(call("list", "net.py:build", folder=tmp_path), "bench --model net.py:build --dry-run")
     assert not cache.parent.exists()
 
 

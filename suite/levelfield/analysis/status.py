@@ -29,13 +29,16 @@ def summarise(run: Run, blocks: Iterable[types.BlockAnalysis]) -> types.Status:
     blocks = tuple(blocks)
     rows = [(_result(block, row), row) for block in blocks for row in block.rows]
     answers: dict[tuple[str, str, str], bool | None] = {}  # None: not compared
+    doubted: set[tuple[str, str, str]] = set()
     for block in blocks:
         for row in block.rows:
             if row.standing == "control":  # the same answer a second time
                 continue
             key = (row.arm, block.case.question, block.case.precision)
             known = answers.setdefault(key, None)
-            if row.parity is not None:
+            if row.parity is not None and row.parity.doubt:
+                doubted.add(key)
+            elif row.parity is not None:
                 answers[key] = row.parity.equal and known is not False
     timed = [block for block in blocks if isinstance(block, types.TimedBlock)]
     rounds = sum(block.rounds for block in timed)
@@ -45,6 +48,7 @@ def summarise(run: Run, blocks: Iterable[types.BlockAnalysis]) -> types.Status:
         answers=len(answers),
         answers_equal=sum(equal is True for equal in answers.values()),
         answers_compared=sum(equal is not None for equal in answers.values()),
+        answers_doubted=len(doubted),
         unequal=tuple(name for name, row in rows if row.standing == "unequal"),
         failed=tuple(name for name, row in rows if row.standing == "failed"),
         absent=tuple(name for name, row in rows if row.standing == "absent"),

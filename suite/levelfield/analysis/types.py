@@ -446,6 +446,7 @@ class Status(msgspec.Struct, frozen=True):
     answers_equal: int
     """Answers compared with the reference and equal to it."""
     answers_compared: int
+    answers_doubted: int
     unequal: tuple[str, ...]
     failed: tuple[str, ...]
     absent: tuple[str, ...]

@@ -1,7 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -81,12 +81,16 @@ class OpenVINO:
         """Compile the ONNX file for the CPU; raises Unsupported where OpenVINO would compute in another precision."""
         compiled = self._compile(self._core.read_model(require_file("openvino", source)))
         names = _names(compiled.inputs, source.example)
-        require_names("openvino", source.example, names)
+        if not set(names) <= set(source.example):  # inputs that nothing reads are not there any more
+            require_names("openvino", source.example, names)
         request = self.request = compiled.create_infer_request()
         small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
         self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
         count = len(compiled.outputs)
-        return _filling(request, names, count) if small else _sharing(request, count)
+        if small:
+            return _filling(request, names, count)
+        tensors = {name for port in compiled.inputs for name in port.get_names()}
+        return _sharing(request, () if tensors >= source.example.keys() else names, count)
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Compile the file with caches: as a stateful model, where they have a fixed size."""
@@ -173,8 +177,11 @@ def _entry(runtime_info: Any, name: str) -> str:  # noqa: ANN401  (OpenVINO's ow
     return str(getattr(value, "value", value))
 
 
-def _sharing(request: Any, count: int) -> Step:  # noqa: ANN401  (OpenVINO's own type)
-    """Give the request the arrays as they are: no copy, and 15 µs of Python for every call."""
+def _sharing(request: Any, names: Sequence[str], count: int) -> Step:  # noqa: ANN401  (OpenVINO's own type)
+    """Give the request the arrays as they are: no copy, and 15 µs of Python for every call.
+
+    `names`: of its inputs, where it does not know all of them by name.
+    """
     infer = request.infer
 
     def all_of_them(inputs: Arrays) -> Any:  # noqa: ANN401  (a list of arrays)
@@ -184,12 +191,15 @@ def _sharing(request: Any, count: int) -> Step:  # noqa: ANN401  (OpenVINO's own
     def step(inputs: Arrays) -> npt.NDArray[np.float32]:
         return infer(inputs, share_inputs=True, share_outputs=True)[0]  # type: ignore[no-any-return]
 
-    return step if count == 1 else all_of_them
+    known = step if count == 1 else all_of_them
+    if not names:
+        return known
+    return lambda inputs: known({at: inputs[name] for at, name in enumerate(names)})  # type: ignore[misc]
 
 
-def _filling(request: Any, names: Iterable[str], count: int) -> Step:  # noqa: ANN401  (the same)
+def _filling(request: Any, names: Sequence[str], count: int) -> Step:  # noqa: ANN401  (the same)
     """Fill the request's own tensors, which stay bound to it."""
-    tensors = [(name, request.get_tensor(name).data) for name in names]
+    tensors = [(name, request.get_input_tensor(at).data) for at, name in enumerate(names)]
     infer, output = request.infer, request.get_output_tensor
 
     def step(inputs: Arrays) -> npt.NDArray[np.float32]:
@@ -205,9 +215,16 @@ def _filling(request: Any, names: Iterable[str], count: int) -> Step:  # noqa: A
     return step if count == 1 else all_of_them
 
 
-def _names(ports: Iterable[Any], expected: Container[str]) -> list[str]:
-    """Return one name of every port: the expected one, where it is among the names of what was removed after it."""
-    return [next((name for name in port.get_names() if name in expected), port.any_name) for port in ports]
+def _names(ports: Sequence[Any], expected: Collection[str]) -> list[str]:
+    """Return one name of every port: the expected one, where it is among the names of what was removed after it.
+
+    An input that is answered as it is may have the output's name alone: it is the one that is left.
+    """
+    names = [(*port.get_names(), port.node.friendly_name) for port in ports]
+    found = [next((name for name in each if name in expected), "") for each in names]
+    left = [name for name in expected if name not in found]
+    rest = left[0] if len(left) == found.count("") == 1 else ""
+    return [name or rest or port.any_name for name, port in zip(found, ports, strict=True)]
 
 
 def _text(value: object) -> str:

@@ -30,7 +30,8 @@ class _Listed(click.Choice[str]):
     """A kind of name, or an ONNX file."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return value if value.endswith(".onnx") or "/" in value else super().convert(value, param, ctx)
+        is_file = value.endswith(".onnx") or "/" in value or ".py" in value
+        return value if is_file else super().convert(value, param, ctx)
 
 
 @click.command()

@@ -290,8 +290,8 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     centred_tolerance: float | Absent = Absent("an older version did not record it")
     """Largest centred error that counts as equal; of a user's own file the centred error decides nothing."""
     doubt: str = ""
-    """Of an ONNX file to which `onnx`'s evaluator in float64 answers otherwise than the reference: to which of the two
-    this answer is nearer; empty: it does not, or was not asked."""
+    """Of an ONNX file to which `onnx`'s evaluator in float64 answers otherwise than the reference: which of the two it
+    is, so that `equal` says no more than that; empty: there is one reference, or it is wrong by both."""
 
 
 class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

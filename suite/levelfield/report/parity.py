@@ -101,7 +101,8 @@ def _cell(row: ArmRow | None) -> Cell:
     known = _parity(row)
     if known is None:
         return Cell("not compared", tone="muted")
-    return tables.error(known.relative_error, tables.error(known.centred_error).text, equal=known.equal)
+    cell = tables.error(known.relative_error, tables.error(known.centred_error).text, equal=known.equal)
+    return replace(cell, mark="not judged") if known.doubt else cell
 
 
 def trainings(analysis: Analysis) -> tuple[Training, ...]:

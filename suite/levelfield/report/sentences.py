@@ -305,14 +305,16 @@ def _other_launchers(run: Run) -> str:
 def parity(analysis: Analysis) -> str:
     """Say how many answers equal the reference: `All 21 answers are equal to the reference.`."""
     status = analysis.status
-    if not status.answers_compared:
+    if not status.answers_compared and not status.answers_doubted:
         return "No answer was compared with the reference."
     if status.answers_equal == status.answers:
         which = "The one answer is" if status.answers == 1 else f"All {status.answers} answers are"
         return f"{which} equal to the reference."
     parts = [f"{status.answers_equal} of {status.answers} answers equal the reference"]
-    wrong, missing = status.answers_compared - status.answers_equal, status.answers - status.answers_compared
+    wrong, doubted = status.answers_compared - status.answers_equal, status.answers_doubted
+    missing = status.answers - status.answers_compared - doubted
     parts += [f"{wrong} {'does' if wrong == 1 else 'do'} not"] if wrong else []
+    parts += [f"{doubted} cannot be judged, since two references disagree"] if doubted else []
     parts += [f"{missing} {'was' if missing == 1 else 'were'} not compared"] if missing else []
     return f"{', '.join(parts)}."
 

@@ -15,9 +15,12 @@ from levelfield.report.units import roughly
 from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
 from levelfield.run.start import clock_seconds
+from levelfield.statistics.student import MIN_LAUNCHES
 
 LARGE_BYTES = 1_000_000_000
 """Disk that images may take without a question."""
+LAUNCH_S = 1.0
+"""The quickest launch: a process starts, imports a framework, and loads a small model."""
 _PLACES = {"docker": "Containers", "venv": "Virtual environments"}
 
 
@@ -35,6 +38,8 @@ def announce(chosen: Plan, launcher: Launcher, options: Options, console: Consol
     )
     for warning in chosen.warnings:
         console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
+    if short := _too_short(chosen, options):
+        console.print(f"[yellow]{short}[/]", highlight=False)
     costs = {place: estimate(names, place, options.base) for place, names in needed(chosen, launcher).items()}
     for place, cost in costs.items():
         prefix = f"{_PLACES[place]}: " if len(costs) > 1 else ""
@@ -45,6 +50,18 @@ def announce(chosen: Plan, launcher: Launcher, options: Options, console: Consol
     in_terminal = console.is_terminal and sys.stdin is not None and sys.stdin.isatty()
     if large and in_terminal and not options.yes and not click.confirm("Make them?", default=True, err=True):
         raise LevelfieldError("Nothing was made or measured.", fix="Name fewer backends with --backends.")
+
+
+def _too_short(chosen: Plan, options: Options) -> str:
+    """Say that a budget is spent before any case can have a rank; empty: it may have time for one."""
+    arms = min(len(block.arms) for block in chosen.blocks)
+    least_s = LAUNCH_S * MIN_LAUNCHES * arms
+    if chosen.profile.generations < MIN_LAUNCHES or least_s <= (options.budget_seconds or least_s):
+        return ""
+    return (
+        f"Nothing can be ranked in {roughly(options.budget_seconds or 0)}: {MIN_LAUNCHES} launches of each of {arms} "
+        f"arms take {roughly(least_s)} at the least. Give a larger --budget, or fewer --backends."
+    )
 
 
 def _time(chosen: Plan, options: Options) -> str:

@@ -7,7 +7,7 @@ with the same ones; the reference is the same network in float64, on the same in
 import copy
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from levelfield.zoo.honesty import FP32
 from levelfield.zoo.sensitivity import largest, moved
 from levelfield.zoo.spec import Own, OwnInput, Sensitivity
 
+_Any: TypeAlias = Any  # torch, which only this image has
 REASON_CHARS = 400
 _WIDE = ("float64", "complex128")
 
@@ -54,17 +55,17 @@ def export(own: Own, folder: Path) -> messages.Exported:
     return msgspec.structs.replace(reply, inputs=_kept(given, folder), files=files_in(folder))
 
 
-def _module(torch: Any, function: Any) -> Any:  # noqa: ANN401  (torch, which only this image has)
+def _module(torch: _Any, function: _Any) -> _Any:
     """Return a function of tensors as a module."""
 
     class Function(torch.nn.Module):  # type: ignore[misc]
-        def forward(self, *tensors: Any) -> Any:  # noqa: ANN401
+        def forward(self, *tensors: _Any) -> _Any:
             return function(*tensors)
 
     return Function()
 
 
-def _check_runs(torch: Any, module: Any, given: Arrays) -> None:  # noqa: ANN401
+def _check_runs(torch: _Any, module: _Any, given: Arrays) -> None:
     """Refuse inputs that the network does not take: every framework would fail on them in words of its own."""
     try:
         with torch.no_grad():
@@ -75,9 +76,7 @@ def _check_runs(torch: Any, module: Any, given: Arrays) -> None:  # noqa: ANN401
 
 
 def _in_float64(
-    torch: Any,  # noqa: ANN401
-    module: Any,  # noqa: ANN401
-    given: Arrays,
+    torch: _Any, module: _Any, given: Arrays
 ) -> tuple[tuple[messages.Output, ...], tuple[Sensitivity, ...], str]:
     """Return the network's answer in float64, and how far that moves; or none, and why."""
     double = copy.deepcopy(module)

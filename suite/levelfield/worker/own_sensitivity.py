@@ -8,7 +8,7 @@ its optimisations. `onnx`'s reference evaluator, which is nobody's product, answ
 import math
 import signal
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from levelfield.worker.session import concatenated
 from levelfield.zoo import inputs
 from levelfield.zoo.sensitivity import ROUNDED, largest, moved
 
+_Any: TypeAlias = Any  # modules that only this image has, and protobuf's messages, which have no type here
+_Shapes: TypeAlias = dict[str, tuple[int, ...]]
 MOST_OPERATIONS = 1 << 28
 """Multiplications, and numbers that other operators write: about a minute of the evaluator."""
 EVALUATION_S = 120
@@ -61,7 +63,8 @@ def answer(request: messages.Sense) -> messages.Sensed:
     found = tuple(each.times(ROUNDED) for each in found)
     versions = {"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__}
     try:
-        answers, unanswered = _in_float64(onnx, onnx.load(request.file_path), calls), ""
+        shapes = {value.name: each.shape for value, each in zip(proto.graph.output, exact, strict=True)}
+        answers, unanswered = _in_float64(onnx, onnx.load(request.file_path), calls, shapes), ""
     except Exception as error:  # noqa: BLE001  (the evaluator lacks operators, and says so in many ways)
         answers, unanswered = (), " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return messages.Sensed(found, versions, answers, unanswered)
@@ -72,12 +75,7 @@ def array(output: messages.Output) -> npt.NDArray[Any]:
     return np.frombuffer(output.values, output.dtype).reshape(output.shape)
 
 
-def _by_runtime(
-    onnxruntime: Any,  # noqa: ANN401  (which only this image has)
-    model: bytes,
-    calls: Sequence[Arrays],
-    threads: int,
-) -> tuple[messages.Output, ...]:
+def _by_runtime(onnxruntime: _Any, model: bytes, calls: Sequence[Arrays], threads: int) -> tuple[messages.Output, ...]:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = threads, 4
@@ -85,7 +83,7 @@ def _by_runtime(
     return concatenated([session.run(None, call) for call in calls])
 
 
-def _graphs(graph: Any) -> Iterator[Any]:  # noqa: ANN401  (a protobuf message has no type here)
+def _graphs(graph: _Any) -> Iterator[_Any]:
     """Yield a graph and all within it."""
     yield graph
     for node in graph.node:
@@ -94,7 +92,7 @@ def _graphs(graph: Any) -> Iterator[Any]:  # noqa: ANN401  (a protobuf message h
                 yield from _graphs(inner)
 
 
-def _weights(proto: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def _weights(proto: _Any) -> Iterator[tuple[str, _Any]]:
     """Yield the tensors in floating point that are constants and decide no size, each with a name of its own."""
     graphs = list(_graphs(proto.graph))
     stay = {name for graph in graphs for node in graph.node for name in node.input[1 : _EXACT.get(node.op_type, 0)]}
@@ -112,7 +110,7 @@ def _weights(proto: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
                 yield f"{at} {name}", tensor
 
 
-def _steps(onnx: Any, proto: Any) -> list[float]:  # noqa: ANN401
+def _steps(onnx: _Any, proto: _Any) -> list[float]:
     """Return the distance of the values that each output can have; 0: they are not quantised last."""
     known = {each.name: each for each in proto.graph.initializer}
     for node in proto.graph.node:
@@ -134,11 +132,14 @@ _FLOATS = (1, 10, 11, 16)
 _DOUBLE = 11
 
 
-def _in_float64(onnx: Any, proto: Any, calls: Sequence[Arrays]) -> tuple[messages.Output, ...]:  # noqa: ANN401
-    """Let the evaluator answer; raises whatever it raises, and ValueError where the file is too large for it."""
+def _in_float64(onnx: _Any, proto: _Any, calls: Sequence[Arrays], shapes: _Shapes) -> tuple[messages.Output, ...]:
+    """Let the evaluator answer; raises whatever it raises, and ValueError where the file is too large for it.
+
+    `shapes`: of ONNX Runtime's answers, which values of inputs may decide.
+    """
     from onnx.reference import ReferenceEvaluator
 
-    operations = _operations(onnx, proto)
+    operations = _operations(onnx, proto, shapes)
     if operations * len(calls) > MOST_OPERATIONS:
         raise ValueError(f"it takes {operations * len(calls):.1g} operations, and at most {MOST_OPERATIONS} are tried")
     _widen(onnx, proto)
@@ -160,14 +161,14 @@ def _in_float64(onnx: Any, proto: Any, calls: Sequence[Arrays]) -> tuple[message
     return concatenated(found)
 
 
-def _too_long(*_: Any) -> None:  # noqa: ANN401
+def _too_long(*_: _Any) -> None:
     raise TimeoutError(f"it took more than {EVALUATION_S} s")
 
 
-def _widen(onnx: Any, proto: Any) -> None:  # noqa: ANN401
+def _widen(onnx: _Any, proto: _Any) -> None:
     """Make all that is in floating point float64."""
 
-    def tensor(each: Any) -> None:  # noqa: ANN401
+    def tensor(each: _Any) -> None:
         if each.data_type in _FLOATS:
             values = onnx.numpy_helper.to_array(each).astype(np.float64)
             each.CopyFrom(onnx.numpy_helper.from_array(values, each.name))
@@ -191,10 +192,10 @@ def _widen(onnx: Any, proto: Any) -> None:  # noqa: ANN401
                 tensor(attribute.t)
 
 
-def _operations(onnx: Any, proto: Any) -> int:  # noqa: ANN401
+def _operations(onnx: _Any, proto: _Any, shapes: _Shapes) -> int:
     """Count what one call takes; raises ValueError where that is not known beforehand."""
     inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True).graph
-    sides = {each.name: tuple(each.dims) for each in proto.graph.initializer}
+    sides = shapes | {each.name: tuple(each.dims) for each in proto.graph.initializer}
     for value in (*inferred.input, *inferred.output, *inferred.value_info):
         if value.type.tensor_type.HasField("shape"):
             dims = value.type.tensor_type.shape.dim
@@ -211,7 +212,7 @@ def _operations(onnx: Any, proto: Any) -> int:  # noqa: ANN401
     return total
 
 
-def _of_node(node: Any, sides: dict[str, tuple[int, ...]]) -> int:  # noqa: ANN401
+def _of_node(node: _Any, sides: _Shapes) -> int:
     size = math.prod(sides.get(node.output[0], ()))
     if node.op_type in {"MatMul", "Gemm"}:
         return math.prod(sides[node.input[0]]) * max(1, size // max(1, math.prod(sides[node.output[0]][:-1])))

@@ -79,12 +79,15 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def compare(output: npt.NDArray[Any], reference: npt.NDArray[np.float64]) -> Errors:
-    """Measure the difference between an output and the reference; raises ValueError where the shapes differ."""
+    """Measure the difference between an output and the reference; raises ValueError where the shapes differ.
+
+    It is not finite where one of the two holds NaN or infinity.
+    """
     if output.shape != reference.shape:
         raise ValueError(f"The output has shape {output.shape} and the reference {reference.shape}.")
     if output.size == 0:
         raise ValueError("The output is empty, so there is nothing to compare.")
-    if not np.isfinite(output).all():
+    if not (np.isfinite(output).all() and np.isfinite(reference).all()):
         centred = math.inf if len(reference) > 1 else None
         return Errors(relative_l2=math.inf, centred_relative_l2=centred, max_abs=math.inf, finite=False)
     out = output.astype(np.float64)
@@ -99,6 +102,20 @@ def compare(output: npt.NDArray[Any], reference: npt.NDArray[np.float64]) -> Err
         cosine=_cosine(out, reference),
         top_1=_top_1(out, reference),
     )
+
+
+def settled(
+    output: npt.NDArray[np.float64], reference: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return both with 0 where they hold the same infinity, or NaN: there they are equal.
+
+    Examples
+    --------
+    >>> settled(np.array([np.nan, -np.inf, 1.0]), np.array([np.nan, np.inf, 1.0]))[0].tolist()
+    [0.0, -inf, 1.0]
+    """
+    same = ~np.isfinite(reference) & ((output == reference) | (np.isnan(output) & np.isnan(reference)))
+    return np.where(same, 0.0, output), np.where(same, 0.0, reference)
 
 
 def judge(

@@ -134,6 +134,11 @@ def write(folder: Path, name: str, content: bytes, beside: Mapping[str, bytes] =
     return path
 
 
+def texts(**values: str) -> bytes:
+    parts = (text(1, name.encode()) + text(4, value.encode()) + number(20, 3) for name, value in values.items())
+    return b"".join(text(5, part) for part in parts)
+
+
 def integer(name: str, size: int) -> bytes:
     """An attribute of a node."""
     return text(5, text(1, name.encode()) + number(3, size) + number(20, 2))

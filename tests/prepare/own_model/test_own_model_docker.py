@@ -74,7 +74,7 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("kind", ["half precision", "four bits", "an empty past", "a state with the batch inside"])
+@pytest.mark.parametrize("kind", ["half precision", "four bits", "an empty past", "batch inside", "answered, unread"])
 def test_files_as_they_are(tmp_path: Path, kind: str) -> None:
     tmp_path.chmod(0o755)
     content, options, precision = _as_they_are(kind)
@@ -126,6 +126,9 @@ def _as_they_are(kind: str) -> tuple[bytes, tuple[str, ...], str]:
             ("--input", "past=0", "--input", "s0=5"),
             "fp32",
         )
+    if kind == "answered, unread":
+        x, y, z = (onnx_files.value(name, onnx_files.FLOAT, ["batch", 4]) for name in ("x", "y", "z"))
+        return onnx_files.model([onnx_files.node("Identity", ["x"], ["y"])], [], [x, z], [y]), (), "fp32"
     nodes = [onnx_files.node("MatMul", ["x", "w"], ["hidden"]), onnx_files.node("Add", ["hidden", "state"], ["y"])]
     given = [
         onnx_files.value("x", onnx_files.FLOAT, ["batch", 8]),
@@ -137,6 +140,22 @@ def _as_they_are(kind: str) -> tuple[bytes, tuple[str, ...], str]:
         (),
         "fp32",
     )
+
+
+@pytest.mark.extended
+def test_an_answer_of_one_of_two_references_that_disagree_is_not_judged(tmp_path: Path) -> None:
+    """Resize by scales with align_corners, as ONNX computes it and as all others do (onnx/onnx 2462)."""
+    tmp_path.chmod(0o755)
+    how = onnx_files.texts(mode="linear", coordinate_transformation_mode="align_corners")
+    shapes = {"x": [1, 1, 2, 4], "scales": [4], "y": [1, 1, None, None]}
+    x, scales, y = (onnx_files.value(name, onnx_files.FLOAT, shape) for name, shape in shapes.items())
+    content = onnx_files.model([onnx_files.node("Resize", ["x", "", "scales"], ["y"], how)], [], [x, scales], [y])
+    np.save(tmp_path / "scales.npy", np.array([1, 1, 0.6, 0.6], np.float32))
+    command = run(
+        "bench", "--profile", "smoke", "--model", onnx_files.write(tmp_path, "m.onnx", content), "--input",
+        "scales=scales.npy", "--control", "none", "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert "2 cannot be judged, since two references disagree" in command.out, command.err + command.out
 
 
 def test_a_file_that_the_optimiser_rejects_names_the_arm_that_runs_it(

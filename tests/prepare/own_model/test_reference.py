@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -71,6 +72,23 @@ def test_what_a_worker_may_say_that_is_no_answer() -> None:
     assert not one.equal
     assert one.reason == "The output logits holds NaN or infinity."
     assert isinstance(one.relative_error, Absent)
+
+
+def test_what_given_values_are_answered_with_is_compared_place_by_place() -> None:
+    own = msgspec.structs.replace(OWN, inputs=(msgspec.structs.replace(OWN.inputs[0], sha256="0" * 64),))
+    odd = LOGITS.copy()
+    odd[0, :3] = np.nan, np.inf, -np.inf
+    expected = reference._usable(own, said(odd, CLASSES).outputs)
+    assert judge(said(odd * np.float32(1 + 5e-5), CLASSES), expected=expected).equal
+    for place, value in (((0, 0), 1.0), ((0, 1), -np.inf), ((2, 2), np.nan)):
+        other = odd.copy()
+        other[place] = value
+        one = judge(said(other, CLASSES), expected=expected)
+        assert not one.equal
+        assert one.reason.startswith("The output logits holds")
+    expected = reference._usable(own, said(LOGITS[:, :0], CLASSES[:0]).outputs)
+    assert judge(said(LOGITS[:, :0], CLASSES[:0]), expected=expected).equal
+    assert "has the shape" in judge(said(LOGITS, CLASSES[:0]), expected=expected).reason
 
 
 def test_a_reference_that_is_no_number_is_refused() -> None:

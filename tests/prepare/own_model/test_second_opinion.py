@@ -33,16 +33,34 @@ def test_the_answer_in_float64_is_the_reference_where_both_agree() -> None:
     assert answer.otherwise is None
 
 
-def test_where_they_differ_it_is_said_who_is_nearer() -> None:
+def test_where_they_differ_neither_is_called_wrong_and_a_third_answer_is() -> None:
     other = RIGHT * 1.1
     answer, agreed = second(other)
     assert not agreed
     assert (answer.values == KNOWN[0].values).all(), "the reference is what it was"
-    one, two = judged(RIGHT, answer), judged(other, answer)
+    one, two, three = (judged(found, answer) for found in (RIGHT, other, RIGHT * 1.05))
     assert one.equal
-    assert "nearer to ONNX Runtime's without optimisations" in one.doubt
+    assert "this answer is ONNX Runtime's without optimisations" in one.doubt
     assert not two.equal
-    assert "nearer to that" in two.doubt
+    assert two.reason == f"Not judged. {two.doubt}"
+    assert "this answer is that" in two.doubt
+    assert not three.equal
+    assert three.reason.startswith("The relative error of the output y")
+    assert three.doubt == ""
+
+
+def test_another_shape_or_infinity_in_float64_is_another_answer() -> None:
+    masked = RIGHT.copy()
+    masked[0, 0] = -np.inf
+    for other in (masked, RIGHT[:1]):
+        answer, agreed = second(other)
+        assert not agreed
+        assert answer.otherwise is not None
+        assert judged(RIGHT, answer).doubt
+    known = msgspec.structs.replace(KNOWN[0], values=masked)
+    (answer,), agreed = second_opinion._second((known,), Sensed((MOVES,), {}, (said(masked),)), "fp32")
+    assert agreed
+    assert judged(masked, answer).equal
 
 
 def test_one_wrong_number_is_not_equal() -> None:
@@ -54,7 +72,7 @@ def test_one_wrong_number_is_not_equal() -> None:
     assert found.relative_error < found.tolerance
     assert not found.equal
     assert found.reason.startswith("A number of the output y is off by")
-    assert found.element_tolerance == 6e-6
+    assert found.element_tolerance == 6e-6 + 2.0**-24 * 32
     assert judged(wrong, KNOWN[0]).equal, "nobody knows how far it moves"
 
 

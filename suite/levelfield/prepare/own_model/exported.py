@@ -59,22 +59,13 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
         folder = f"own/{model.sha256}/{model.function}-{sha256[:16]}"
         publish(out, root / folder)
         inputs = tuple(msgspec.structs.replace(each, path=f"{folder}/{each.path}") for each in made.inputs)
+        size_bytes = sum((root / folder / name).stat().st_size for name in made.files)
+        made_by = made.versions | {"opset": str(made.opset)}
+        file = ModelFile(f"{folder}/{MODEL_FILE}", sha256, Artifact(f"{model.model} onnx", sha256, size_bytes, made_by))
         said, unanswered = printable(made.unexported).rstrip("."), printable(made.unanswered)
-        found = Exported(None, inputs, made.answers, made.versions, "", unanswered, made.sensitivities)
-        if MODEL_FILE not in made.files:
-            reason = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
-            return msgspec.structs.replace(found, unexported=reason)
-        file = ModelFile(
-            path=f"{folder}/{MODEL_FILE}",
-            sha256=sha256,
-            artifact=Artifact(
-                name=f"{model.model} onnx",
-                sha256=sha256,
-                size_bytes=sum((root / folder / name).stat().st_size for name in made.files),
-                made_by=made.versions | {"opset": str(made.opset)},
-            ),
-        )
-        return msgspec.structs.replace(found, file=file)
+        unexported = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
+        there = (file, "") if MODEL_FILE in made.files else (None, unexported)
+        return Exported(there[0], inputs, made.answers, made.versions, there[1], unanswered, made.sensitivities)
 
     request = messages.Export(model=model.model, batch=1, precision=model.precision, folder="", own=own)
     try:

@@ -48,6 +48,11 @@ def read(path: Path) -> File:
 
     Raises LevelfieldError: it cannot be read, or is no ONNX model.
     """
+    if ".py" in path.name:
+        raise LevelfieldError(
+            f"{path.name} is a network in Python, which says what it takes when it runs.",
+            fix=f"Show what would be measured: levelfield bench --model {path} --dry-run.",
+        )
     name, size_bytes, graph = store.look(path)
     sizes = describe.resolve(name, graph, {})
     return File(

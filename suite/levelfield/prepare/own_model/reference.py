@@ -57,6 +57,9 @@ _MEND = (
     "Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its own with "
     "--input NAME=FILE.npy."
 )
+_NOTHING = parity.Errors(0.0, None, 0.0, finite=True, element=0.0)
+"""Of an output without numbers."""
+_WRONG = parity.Errors(math.inf, None, math.inf, finite=False)
 _SOURCE = re.compile(r"(?<=failed:)/onnxruntime_src/\S+:\d+ .*\)(?= [A-Z])")
 """A place in its source."""
 _PREFIX = re.compile(r"^(\w+: )?(\[ONNXRuntimeError\] : \d+ : \w+ : )?")
@@ -190,14 +193,8 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
     """
     progress(f"asking {arm.id} for the answers of {model.file}")
     worker_paths = launcher.worker_paths(spec)
-    task = Task(
-        backend=arm.backend,
-        model=model.model,
-        batch=1,
-        threads=spec.threads,
-        settings=arm.settings,
-        own=store.description(model, worker_paths.artifacts),
-    )
+    own, threads = store.description(model, worker_paths.artifacts), spec.threads
+    task = Task(backend=arm.backend, model=model.model, batch=1, threads=threads, settings=arm.settings, own=own)
     try:
         with running(launcher, spec) as worker:
             loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
@@ -231,19 +228,16 @@ def _arrays(verified: Verified) -> list[npt.NDArray[np.float64]]:
 
 def _comparable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
     """Return what a network in Python answers, where something can be compared with it."""
-    answers = [(output, array(output)) for output in outputs]
-    usable = [
+    found = (array(output) for output in outputs)
+    usable = tuple(
         Answer(str(number), values, output.exact)
-        for number, (output, values) in enumerate(answers)
+        for number, (output, values) in enumerate(zip(outputs, found, strict=True))
         if values is not None and np.isfinite(values).all()
-    ]
-    if not usable or len(usable) < len(answers):
-        raise LevelfieldError(
-            f"{model.function} of {model.file} answers with NaN, infinity or nothing, and nothing can be compared with "
-            "that.",
-            fix="Give it inputs that it answers.",
-        )
-    return tuple(usable)
+    )
+    if usable and len(usable) == len(outputs):
+        return usable
+    said = f"{model.function} of {model.file} answers with NaN, infinity or nothing"
+    raise LevelfieldError(f"{said}, and nothing can be compared with that.", fix="Give it inputs that it answers.")
 
 
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
@@ -254,58 +248,48 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
     `verified`: what the worker says; not trusted in anything.
     """
     given = [array(output) for output in verified.outputs]
-    reason, compared = "", list[Compared]()
+    reason = ""
     if len(given) != len(reference):
         reason = f"It has {len(given)} outputs where the reference has {len(reference)}."
-    for found, expected in zip(given, reference, strict=False):
-        if found is None or found.shape != expected.values.shape:
-            shape = found.shape if found is not None else "that it has no numbers for"
-            reason = reason or (
-                f"The output {expected.name} has the shape {shape} where the reference has {expected.values.shape}."
-            )
-            continue
-        if not found.size:
-            continue
-        errors = parity.compare(found, expected.values)
-        compared.append(Compared(errors, expected.tolerance(precision), expected.element(precision)))
-        reason = reason or why_other(found, expected, compared[-1])
+    pairs = list(zip(given, reference, strict=False))
+    both = [compare_output(found, expected, expected.values, precision) for found, expected in pairs]
+    reason = next((why for why, _ in both if why), reason)
+    compared = [each for _, each in both if each is not None]
+    doubt = "" if len(given) != len(reference) else _doubt(pairs, [why for why, _ in both], precision)
     last = max(compared, key=lambda each: each.errors.relative_l2 / each.tolerance, default=None)
     single = max(compared, key=lambda each: each.errors.element / each.element, default=None)
-    worst = last.errors if last is not None else None
+    worst = last.errors if last is not None else _WRONG
     flat = np.concatenate([each.reshape(-1) for each in given if each is not None] or [np.empty(0)])
-    finite = worst is not None and worst.finite
-    absent = Absent(reason or "not comparable")
 
-    def known(error: float | None) -> float | Absent:
-        return error if error is not None and math.isfinite(error) else absent
+    def known(error: float | None, why: str = "") -> float | Absent:
+        return error if error is not None and math.isfinite(error) else Absent(why or reason or "not comparable")
 
     result = Parity(
-        equal=not reason and worst is not None,
-        relative_error=known(worst.relative_l2 if worst else None),
-        centred_error=known(worst.centred_relative_l2 if worst else None),
-        max_abs_error=worst.max_abs if worst and finite else absent,
+        equal=not reason and last is not None,
+        relative_error=known(worst.relative_l2),
+        centred_error=known(worst.centred_relative_l2),
+        max_abs_error=known(worst.max_abs),
         tolerance=last.tolerance if last is not None else tolerance_of(precision),
         inputs=items,
-        projection=parity.project(flat) if finite and np.isfinite(flat).all() else (),
+        projection=parity.project(flat) if worst.finite and np.isfinite(flat).all() else (),
         output_sha256=digest(verified.outputs),
-        reason=reason or ("" if worst is not None else "All of its outputs are empty."),
-        cosine=worst.cosine if worst and worst.cosine is not None else absent,
+        reason=f"Not judged. {doubt}" if reason and doubt else reason,
+        cosine=known(worst.cosine),
         top_1=Absent("what a user's own file answers is not known to be classes"),
         rounding_error=Absent("it is not computed for a user's own file"),
         element_error=known(single.errors.element if single else None),
-        element_tolerance=(
-            single.element if single and math.isfinite(single.element) else Absent("it is not known how far it moves")
-        ),
+        element_tolerance=known(single.element if single else None, "it is not known how far it moves"),
         centred_tolerance=Absent("the centred error of a user's own file decides nothing"),
-        doubt=_doubt(given, reference),
+        doubt=doubt,
     )
-    if worst is None or not finite:
+    if not worst.finite:
         return result
     finding = honesty.judge(precision, worst.relative_l2, {}, verified.computed)
     return msgspec.structs.replace(
         result,
         equal=result.equal and finding.holds,
         reason=result.reason or finding.reason,
+        doubt=doubt if finding.holds else "",
         computed_in=finding.computed_in,
         emulated=finding.emulated,
     )
@@ -324,50 +308,69 @@ class Compared(msgspec.Struct, frozen=True):
     element: float
 
 
-def why_other(found: npt.NDArray[np.float64], expected: Answer, compared: Compared) -> str:
-    errors = compared.errors
+def compare_output(
+    found: npt.NDArray[np.float64] | None, expected: Answer, right: npt.NDArray[np.float64], precision: str
+) -> tuple[str, Compared | None]:
+    """Say why an output is another than one of its references, `right`; empty: it is that one."""
+    named = f"The output {expected.name}"
+    if found is None or found.shape != right.shape:
+        shape = found.shape if found is not None else "that it has no numbers for"
+        return f"{named} has the shape {shape} where the reference has {right.shape}.", None
+    found, right = parity.settled(found, right)
+    errors = parity.compare(found, right) if found.size else _NOTHING
+    compared = Compared(errors, expected.tolerance(precision), expected.element(precision))
     if not errors.finite:
-        return f"The output {expected.name} holds NaN or infinity."
+        wrong = "NaN or infinity" if np.isfinite(right).all() else "other NaN or infinities than the reference"
+        return f"{named} holds {wrong}.", compared
     if expected.exact:
-        other = int((found != expected.values).sum())
-        return f"Of the output {expected.name}, {other} of {found.size} whole numbers are others." if other else ""
+        other = int((found != right).sum())
+        why = f"Of the output {expected.name}, {other} of {found.size} whole numbers are others." if other else ""
+        return why, compared
     if errors.relative_l2 > compared.tolerance:
-        return (
-            f"The relative error of the output {expected.name} is {errors.relative_l2:.1e}, over the tolerance of "
-            f"{compared.tolerance:.0e}."
-        )
-    return parity.why_wrong(errors.element, compared.element, expected.name)
+        size = f"{errors.relative_l2:.1e}, over the tolerance of {compared.tolerance:.0e}"
+        return f"The relative error of the output {expected.name} is {size}.", compared
+    return parity.why_wrong(errors.element, compared.element, expected.name), compared
 
 
-def _doubt(given: list[npt.NDArray[np.float64] | None], reference: tuple[Answer, ...]) -> str:
-    """Say to which of two answers each output is nearer, where ONNX's evaluator in float64 has another."""
+def _doubt(pairs: list[tuple[npt.NDArray[np.float64] | None, Answer]], reasons: list[str], precision: str) -> str:
+    """Say with which of two references an answer agrees; empty where there is one, or it is wrong by both.
+
+    `reasons`: why each output is not the reference's, or nothing.
+    """
     said = []
-    for found, expected in zip(given, reference, strict=False):
+    for (found, expected), reason in zip(pairs, reasons, strict=True):
         other = expected.otherwise
-        if other is None or found is None or found.shape != other.shape or not np.isfinite(found).all():
-            continue
-        here, there = parity.compare(found, expected.values), parity.compare(found, other)
-        nearer = "that" if there.relative_l2 < here.relative_l2 else "ONNX Runtime's without optimisations"
-        said.append(
-            f"To the output {expected.name} onnx's own evaluator answers otherwise in float64; this answer is nearer "
-            f"to {nearer} (errors {there.relative_l2:.1e} and {here.relative_l2:.1e})."
-        )
+        if other is None or compare_output(found, expected, other, precision)[0]:
+            if reason:
+                return ""
+            with_whom = "ONNX Runtime's without optimisations"
+        else:
+            with_whom = "that"
+        if other is not None:
+            said.append(
+                f"To the output {expected.name} onnx's own evaluator answers otherwise in float64; this answer is "
+                f"{with_whom}, and nobody says which of the two is right."
+            )
     return " ".join(said)
 
 
 def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
-    """Return the reference's answers, where something can be compared with them."""
+    """Return the reference's answers, where something can be compared with them.
+
+    To values that the user gave, whatever it answers is an answer, NaN and nothing among them.
+    """
     found = []
+    given = all(each.sha256 for each in model.inputs)
     for name, output in zip(model.outputs, outputs, strict=False):
         values = array(output)
-        if values is None or not np.isfinite(values).all():
+        if values is None or not (given or np.isfinite(values).all()):
             raise LevelfieldError(
                 f"To its inputs {model.file} answers with NaN or infinity ({name}), and nothing can be compared "
                 "with that.",
                 fix="Give it inputs of its own: --input NAME=FILE.npy.",
             )
         found.append(Answer(name, values, output.exact))
-    if len(found) != len(model.outputs) or not any(each.values.size for each in found):
+    if len(found) != len(model.outputs) or not (given or any(each.values.size for each in found)):
         raise LevelfieldError(
             f"To its inputs {model.file} answers with nothing.",
             fix="Give it inputs of its own: --input NAME=FILE.npy.",

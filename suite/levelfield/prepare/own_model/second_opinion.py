@@ -1,7 +1,6 @@
 """A user's own ONNX file asked twice more: how far its answers move when rounded, and what they are in float64."""
 
 import msgspec
-import numpy as np
 
 from levelfield.errors import printable
 from levelfield.images.wheels import Progress
@@ -10,7 +9,6 @@ from levelfield.launchers.worker import WorkerError
 from levelfield.prepare.own_model import reference, store
 from levelfield.record.schema import Artifact
 from levelfield.worker.messages import Sense, Sensed
-from levelfield.zoo import parity
 
 
 def with_moves(
@@ -26,14 +24,9 @@ def with_moves(
     worker_paths = launcher.worker_paths(spec)
     answers, artifacts = dict(known.answers), list(known.artifacts)
     for batch, known_answers in known.answers.items():
-        onnx = store.prepared(model, batch)
-        request = Sense(
-            file_path=f"{worker_paths.artifacts}/{onnx.path}",
-            own=store.description(model, worker_paths.artifacts),
-            batch=batch,
-            count=reference.count_of(batch),
-            threads=spec.threads,
-        )
+        path = f"{worker_paths.artifacts}/{store.prepared(model, batch).path}"
+        own = store.description(model, worker_paths.artifacts)
+        request = Sense(path, own, batch, reference.count_of(batch), spec.threads)
         try:
             with running(launcher, spec) as worker:
                 found = worker.ask(request, Sensed, reference.TIMEOUT_S)
@@ -68,16 +61,14 @@ def _second(
         return moved, False
     second, agreed = [], True
     for answer, double in zip(moved, doubles, strict=True):
-        if double is None or double.shape != answer.values.shape or not np.isfinite(double).all():
+        if double is None:
             second.append(answer)
             agreed = False
             continue
-        errors = parity.compare(answer.values, double) if double.size else None
-        same = errors is None or not reference.why_other(
-            answer.values,
-            msgspec.structs.replace(answer, values=double),
-            reference.Compared(errors, answer.tolerance(precision), answer.element(precision)),
-        )
+        exact = answer.exact and not (answer.sensitivity and answer.sensitivity.element)  # else rounding decides
+        rounded = msgspec.structs.replace(answer, exact=exact)
+        same = not reference.compare_output(answer.values, rounded, double, precision)[0]
         agreed = agreed and same
-        second.append(msgspec.structs.replace(answer, **({"values": double} if same else {"otherwise": double})))
+        field = ("values" if not answer.exact else "") if same else "otherwise"
+        second.append(msgspec.structs.replace(answer, **({field: double} if field else {})))
     return tuple(second), agreed

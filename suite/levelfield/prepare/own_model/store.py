@@ -56,12 +56,8 @@ def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile
     values = [(name, value) for name, value in inputs if not _SIZES.fullmatch(value)]
     for pairs in (given, values):
         for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
-            fix = (
-                f"Once is enough, for several sizes too: --input {twice}=32,128."
-                if pairs is given
-                else "Once is enough."
-            )
-            raise LevelfieldError(f"--input was given twice for {twice}.", fix=fix)
+            more = f", for several sizes too: --input {twice}=32,128" if pairs is given else ""
+            raise LevelfieldError(f"--input was given twice for {twice}.", fix=f"Once is enough{more}.")
     sizes = {name: tuple(dict.fromkeys(map(int, value.split(",")))) for name, value in given}
     if (count := math.prod(map(len, sizes.values()))) > MOST_SIZES:
         raise LevelfieldError(
@@ -176,16 +172,10 @@ def prepared(model: OwnFile, batch: int) -> ModelFile:
         _write_sized(original, folder, sides, tuple(model.beside))
     found = files_in(folder)
     sha256 = digest_of(found)
-    return ModelFile(
-        path=f"{folder.relative_to(cache_folder('artifacts'))}/{MODEL}",
-        sha256=sha256,
-        artifact=Artifact(
-            name=f"{model.model} batch {batch} onnx",
-            sha256=sha256,
-            size_bytes=sum((folder / name).stat().st_size for name in found),
-            made_by={"from": model.sha256, "opset": str(model.opset)},
-        ),
-    )
+    size_bytes = sum((folder / name).stat().st_size for name in found)
+    made_by = {"from": model.sha256, "opset": str(model.opset)}
+    artifact = Artifact(f"{model.model} batch {batch} onnx", sha256, size_bytes, made_by)
+    return ModelFile(f"{folder.relative_to(cache_folder('artifacts'))}/{MODEL}", sha256, artifact)
 
 
 def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
