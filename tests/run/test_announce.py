@@ -17,6 +17,7 @@ from levelfield.plan import Selection
 from levelfield.run.announce import LARGE_BYTES, announce
 from levelfield.run.options import Options
 from tests.commands import IMPORTS, NO_ENGINE, call
+from tests.machine.processes import BUSY, process
 
 TF = ("--models", "mlp", "--backends", "tf", "--launcher", "venv")
 
@@ -79,7 +80,10 @@ def test_nobody_is_asked_who_said_yes_or_has_no_terminal(tmp_path: Path, monkeyp
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
     chosen = plan.make(Selection(models=("mlp",), backends=("tf",)))
     assert estimate(chosen.images, "venv").disk_bytes > LARGE_BYTES
-    announce(chosen, VenvLauncher(), Options(yes=False), Console(file=io.StringIO()))
+    said_without = io.StringIO()
+    with process(BUSY), process(BUSY):
+        announce(chosen, VenvLauncher(), Options(yes=False), Console(file=said_without))
+    assert "Other processes: They use" in said_without.getvalue()
     begin = (
         "from rich.console import Console; from levelfield import plan; from levelfield.run import announce, options;"
         "from levelfield.launchers.host import VenvLauncher;"

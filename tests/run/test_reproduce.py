@@ -13,6 +13,7 @@ from levelfield.compare.reproduce import judge_reproduction
 from levelfield.compare.types import Comparison
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, debian
+from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import make
 from levelfield.plan.cpu_pinning import Requested
 from levelfield.record import files
@@ -123,6 +124,12 @@ def test_a_base_of_other_packages_is_foreign_and_made_again_as_it_was() -> None:
 def says(run: Run, launcher: str = "docker") -> str:
     wanted = reproduce.intent(run)
     return "\n".join(announced(run, make(wanted.selection, available=[0, 1]), wanted, launcher))
+
+
+def test_other_hardware_is_said_before_anything_is_measured() -> None:
+    run = known(record("theirs"))
+    assert "other hardware" in says(with_machine(run, cpu={"model": "Another"}))
+    assert "other hardware" not in says(msgspec.structs.replace(run, machine=fingerprint()))
 
 
 HOSTILE = "\x1b]0;owned\x07[bold]jax[/]\u202e\x9b31m"

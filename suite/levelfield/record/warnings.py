@@ -218,7 +218,7 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warnin
 
 @_notice(
     "budget-spent",
-    "Give more time (--budget, --until), or fewer models and backends; fewer than five launches are not ranked.",
+    "Give more time (--budget), or measure fewer models and backends: a rank takes 5 launches, a verdict of ab 4.",
 )
 def budget_spent(budget_seconds: float, generations_left: int) -> str:
     return f"The budget of {budget_seconds:.0f} s was spent with {generations_left} generations to go."

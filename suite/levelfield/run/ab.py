@@ -44,13 +44,15 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         settings = resumed[1].settings
         selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
         options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
+    words = f"{first} {second}"
     first, second, options = choose_launchers(first, second, options)
     requested = fits(plan.pair(options.selection, first, second))
     chosen = plan.of_record(resumed[1]) if resumed else requested
     if resumed:
         _check_arms(resumed[1], requested)
     ends = options.precision_target is None and options.selection.profile != "smoke"
-    options = msgspec.structs.replace(options, labels=(LABEL, *options.labels), ends_on_verdict=ends)
+    go_on = f"levelfield ab {words} --resume {{run}}"
+    options = msgspec.structs.replace(options, labels=(LABEL, *options.labels), ends_on_verdict=ends, go_on=go_on)
     if ends and not resumed:
         chosen = plan.with_timed_launches(chosen, FIRST_LOOK)
     folder = bench.conduct(chosen, options, console, resumed=resumed, undecided=partial(undecided, gate=gate))

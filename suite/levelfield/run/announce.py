@@ -9,6 +9,7 @@ from rich.markup import escape
 from levelfield.errors import LevelfieldError
 from levelfield.images.build import estimate
 from levelfield.launchers.protocol import Launcher
+from levelfield.machine import quiet
 from levelfield.names import plural
 from levelfield.plan import Plan
 from levelfield.report.units import roughly
@@ -21,6 +22,7 @@ LARGE_BYTES = 1_000_000_000
 """Disk that images may take without a question."""
 LAUNCH_S = 1.0
 """The quickest launch: a process starts, imports a framework, and loads a small model."""
+_LOOK_S = 0.5
 _PLACES = {"docker": "Containers", "venv": "Virtual environments"}
 
 
@@ -38,6 +40,9 @@ def announce(chosen: Plan, launcher: Launcher, options: Options, console: Consol
     )
     for warning in chosen.warnings:
         console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
+    for found in quiet.now(_LOOK_S):
+        if found.topic == "other processes" and found.state == "warn":
+            console.print(f"[yellow]{escape(f'Other processes: {found.message} {found.fix}')}[/]", highlight=False)
     if short := _too_short(chosen, options):
         console.print(f"[yellow]{short}[/]", highlight=False)
     costs = {place: estimate(names, place, options.base) for place, names in needed(chosen, launcher).items()}

@@ -159,7 +159,7 @@ def conduct(
                 with resources.watch.phase("answering data sets"):
                     data_sets.hooks().answer(folder, resources, answered, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
-            _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
+            _measure(run, folder, console, options.go_on.format(run=folder.name))
         finally:
             remove_caches(resources.caches)
     return folder

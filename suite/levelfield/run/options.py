@@ -49,8 +49,8 @@ class Options(msgspec.Struct, frozen=True):
     """As the record holds it."""
     launcher_reason: str = ""
     """Why this launcher, where it is not the user's own choice."""
-    go_on: str = ""
-    """What continues a run that was interrupted; empty: --resume."""
+    go_on: str = "levelfield bench --resume {run}"
+    """What continues a run that was interrupted."""
     labels: tuple[str, ...] = ()
     target: float | None = None
     """Accuracy that is trained to; None: that of each network."""

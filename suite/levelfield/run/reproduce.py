@@ -12,9 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 from rich.console import RenderableType
 
+from levelfield.analysis import environment
 from levelfield.compare import phrases
+from levelfield.compare.changes import hardware_differences
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, worker_code
+from levelfield.machine.fingerprint import fingerprint
 from levelfield.names import made_of
 from levelfield.plan import Plan, Selection
 from levelfield.plan import arms as arm_names
@@ -100,6 +103,7 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
         latency_target_ms=settings.latency_target_ms,
         price=settings.price,
         command=("levelfield", "reproduce", run.id),
+        go_on="levelfield bench --resume {run}, then levelfield compare, which takes the report and that run",
     )
 
 
@@ -259,6 +263,8 @@ def announced(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     )
     for name, value in _settings(run, plan, options, launcher):
         yield f"  {name}: {value}"
+    if others := hardware_differences(environment.hardware(run.machine), environment.hardware(fingerprint())):
+        yield f"This is other hardware ({', '.join(others[:2])}): speeds are shown and not judged."
 
 
 def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator[tuple[str, str]]:

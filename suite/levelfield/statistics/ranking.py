@@ -190,7 +190,7 @@ def _pair(levels: Floats, first: int, second: int, ended: EndedBy) -> _Pair:
 def _separated(
     pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return who is behind whom, shape (slow, fast): significantly, and by more than the margin."""
+    """Return who is behind whom, shape (slow, fast): significantly, and not shown to be within the margin."""
     significant = np.zeros((arms, arms), dtype=np.bool_)
     faster = significant.copy()
     for rejected, (p, pair) in enumerate(

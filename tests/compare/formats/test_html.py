@@ -46,6 +46,7 @@ def test_a_run_of_two_arms_begins_with_the_answer_of_their_comparison() -> None:
     (title,) = re.findall(r"<h1[^>]*>(.*?)</h1>", text)
     assert title.replace("\u2060", "") == html.within(compared).title == "torch is faster than jax in the only case"
     assert text.index("<h1") < text.index('class="answer"') < text.index('class="plot ratios"')
+    assert "<code>levelfield reproduce" not in text, "it takes no report of two arms"
 
 
 def rows(*ratios: float) -> list[Row]:
