@@ -1,7 +1,10 @@
 """A run at a glance: what of it is shown."""
 
+from pathlib import Path
+
 from levelfield.analysis import analyse
-from levelfield.share.runs import Matrix, matrix_of
+from levelfield.record import files
+from levelfield.share.runs import Matrix, matrix_of, read_runs
 from tests.records_builder import make_run
 from tests.share.shelves import made
 
@@ -19,3 +22,11 @@ def test_where_no_latency_is_ranked_all_is_shown_and_without_ranks_nothing() -> 
     assert {column.case.scenario for column in without.columns} == {"throughput"}
     once = make_run(models=("mlp",), scenarios=("latency",), generations=1)
     assert matrix_of(analyse(once)) == Matrix()
+
+
+def test_a_run_of_two_arms_is_listed_with_their_comparison(tmp_path: Path) -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",), backends=("jax", "torch"), labels=("ab",))
+    (tmp_path / run.id).mkdir()
+    files.write(run, tmp_path / run.id)
+    found = read_runs([tmp_path / run.id], lambda _: None, lambda *_: None)
+    assert [each.title for each in found.entries] == ["torch is faster than jax in the only case."]

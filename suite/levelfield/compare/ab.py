@@ -7,6 +7,7 @@ Where the arms use different launchers, it says what a container costs: the rati
 they give the cost of the arm with more layers between it and the machine over the other.
 """
 
+import contextlib
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -60,6 +61,15 @@ def arms(run: Run) -> tuple[Arm, Arm]:
     if len(first) != 2 or any(block.arms != first for block in run.blocks):
         raise LevelfieldError(f"The run {run.id} does not compare two arms.", fix="Make one with `levelfield ab A B`.")
     return first[0], first[1]
+
+
+def of_run(run: Run) -> Comparison | None:
+    """Return the comparison of the two arms of a run of `ab`, by its record alone; None for other runs."""
+    if LABEL not in run.labels:
+        return None
+    with contextlib.suppress(LevelfieldError):  # anybody can label a run so
+        return compare_arms(run, Gate(margin=run.settings.margin), "")
+    return None
 
 
 def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:

@@ -1,6 +1,5 @@
 """A run as a card: an SVG for a README, and Markdown for a pull request."""
 
-import contextlib
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,7 @@ from levelfield.analysis.types import RankedBlock, compared
 from levelfield.compare import ab as pairs
 from levelfield.compare import phrases
 from levelfield.compare.formats import html
-from levelfield.compare.types import Comparison, Gate
-from levelfield.errors import LevelfieldError, shortened
+from levelfield.errors import shortened
 from levelfield.record.schema import Run
 from levelfield.report import answers, charts, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
@@ -60,7 +58,7 @@ def _table(found: Table) -> Iterator[str]:
 
 def svg(run: Run, analysis: Analysis) -> str:
     """Return the main result of a run as one picture: bars, or the ratios of the two arms of an `ab`."""
-    compared = _compared(run)
+    compared = pairs.of_run(run)
     answer = answers.overall(analysis) if compared is None else phrases.first_line(compared)
     about = f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}."
     template = pages.templates(TEMPLATES).get_template("card.svg.j2")
@@ -76,15 +74,6 @@ def svg(run: Run, analysis: Analysis) -> str:
         width=WIDTH,
     )
     return f"{made}\n"
-
-
-def _compared(run: Run) -> Comparison | None:
-    """Return the comparison of the two arms of a run of `levelfield ab`; None for other runs."""
-    if pairs.LABEL not in run.labels:
-        return None
-    with contextlib.suppress(LevelfieldError):  # anybody can label a run so
-        return pairs.compare_arms(run, Gate(margin=run.settings.margin), "")
-    return None
 
 
 def _wrapped(text: str, characters: int) -> list[str]:

@@ -13,6 +13,7 @@ from levelfield.analysis import Analysis, guarded, summary
 from levelfield.analysis.environment import machine_key, machine_title
 from levelfield.analysis.summary import Reduced, Summary
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
+from levelfield.compare import ab, phrases
 from levelfield.errors import LevelfieldError
 from levelfield.names import made_of, plural
 from levelfield.record import files
@@ -180,7 +181,7 @@ def _entry(given: Given, signer: str) -> Entry:
         Entry,
         run,
         run.settings,
-        title=_title(found),
+        title=_title(found) if (compared := ab.of_run(run)) is None else f"{phrases.title(compared)}.",
         parity=sentences.parity(found),
         machine=machine_key(run.machine),
         machine_title=machine_title(run.machine),
