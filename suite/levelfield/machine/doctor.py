@@ -146,7 +146,7 @@ def wheels(needs: Needs) -> Finding:
     """Check whether pip reaches its index, unless every wheel is in the cache already."""
     topic = "wheels"
     if needs.wheels_missing_bytes == 0:
-        return ok(topic, "Every wheel of the locks is in the cache; nothing has to be downloaded.")
+        return ok(topic, "Every image is built or its wheels are in the cache: nothing has to be downloaded.")
     ahead = "" if needs.wheels_missing_bytes is None else f" {needs.wheels_missing_bytes / 1e6:.0f} MB are to come."
     pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [shutil.which("pip3") or "pip"]
     question = [*pip, "index", "versions", "msgspec", "--disable-pip-version-check", "--retries", "0", "--timeout", "5"]
