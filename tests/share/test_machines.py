@@ -53,6 +53,7 @@ def test_a_ranking_is_compared_with_that_of_the_first_machine(
     assert [place.run.machine for place in found.places] == ["a", "b"]
     assert (found.places[0].ranking, found.places[1].ranking) == ("", ranking)
     assert found.places[1].says == says
+    assert found.agrees == (ranking == "agrees")
     assert all(cell is not None for place in found.places for cell in place.cells)
 
 
@@ -61,4 +62,4 @@ def test_arms_that_share_a_rank_contradict_nothing() -> None:
     ranks = {case: dict.fromkeys(of, 1) for case, of in tied.matrix.ranks.items()}
     tied = msgspec.structs.replace(tied, matrix=msgspec.structs.replace(tied.matrix, ranks=ranks))
     (found,) = machines.shared([first, tied])
-    assert found.places[1].ranking == "not decided"
+    assert (found.places[1].ranking, found.agrees) == ("not decided", False)

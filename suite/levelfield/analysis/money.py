@@ -9,16 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from levelfield.analysis.types import (
-    ArmRow,
-    BlockAnalysis,
-    ConvergenceBlock,
-    ConvergenceRow,
-    Estimate,
-    Row,
-    TimedBlock,
-    compared,
-)
+from levelfield.analysis import types
 from levelfield.record.schema import Absent, Case, Price, Run
 
 ITEMS = 1_000_000
@@ -31,7 +22,7 @@ class CostRow(msgspec.Struct, frozen=True):
 
     arm: str
     backend: str
-    cost: Estimate | Absent
+    cost: types.Estimate | Absent
     """In the price's currency."""
 
 
@@ -44,7 +35,7 @@ class CostBlock(msgspec.Struct, frozen=True):
     rows: tuple[CostRow, ...]
 
 
-def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[CostBlock, ...]:
+def summarise(run: Run, blocks: Sequence[types.BlockAnalysis]) -> tuple[CostBlock, ...]:
     """Return the costs of every timed case and every training to a target; empty where no price was given.
 
     Single operators are left out: nobody pays for a million matrix products.
@@ -55,7 +46,7 @@ def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[CostBlock, ...
     return tuple(
         _block(block, price)
         for block in blocks
-        if isinstance(block, TimedBlock | ConvergenceBlock) and not block.case.definition.operators
+        if isinstance(block, types.TimedBlock | types.ConvergenceBlock) and not block.case.definition.operators
     )
 
 
@@ -64,22 +55,22 @@ def at(run: Run, price: Price) -> Run:
     return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, price=price))
 
 
-def _block(block: TimedBlock | ConvergenceBlock, price: Price) -> CostBlock:
+def _block(block: types.TimedBlock | types.ConvergenceBlock, price: Price) -> CostBlock:
     rows = tuple(CostRow(row.arm, row.backend, _cost(row, _time_ns(row, block.case), price)) for row in block.rows)
-    return CostBlock(block.case, block.target if isinstance(block, ConvergenceBlock) else None, rows)
+    return CostBlock(block.case, block.target if isinstance(block, types.ConvergenceBlock) else None, rows)
 
 
-def _time_ns(row: Row | ConvergenceRow, case: Case) -> Estimate | None:
+def _time_ns(row: types.Row | types.ConvergenceRow, case: Case) -> types.Estimate | None:
     """Return the time of so many items, or to the target; None where a seed has none: the others would flatter."""
-    if isinstance(row, ConvergenceRow):
+    if isinstance(row, types.ConvergenceRow):
         return row.time_ns if row.seeds_reached == row.launches else None
-    found, _ = compared(row, case)
+    found, _ = types.compared(row, case)
     if found is None or found.value <= 0:
         return None
     return found.inverse.scaled(1e9 * ITEMS) if case.per_item else found.scaled(ITEMS / case.items)
 
 
-def _without_numbers(row: ArmRow) -> Absent | None:
+def _without_numbers(row: types.ArmRow) -> Absent | None:
     """Say why an arm has no costs; None where it has some."""
     if row.standing in _WITH_NUMBERS:
         return None
@@ -87,7 +78,7 @@ def _without_numbers(row: ArmRow) -> Absent | None:
     return Absent(f"not equal to the reference: {reason}" if row.standing == "unequal" else reason)
 
 
-def _cost(row: ArmRow, time_ns: Estimate | None, price: Price) -> Estimate | Absent:
+def _cost(row: types.ArmRow, time_ns: types.Estimate | None, price: Price) -> types.Estimate | Absent:
     if missing := _without_numbers(row):
         return missing
     if time_ns is None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from levelfield.analysis.environment import NOT_RECORDED, Environment, arm_group, image_group, recorded
 from levelfield.analysis.summary import Reduced
-from levelfield.compare.sides import Pair
+from levelfield.compare.sides import Pair, arms_of
 from levelfield.compare.types import Change, ChangeGroup, State
 from levelfield.record.schema import Arm, elsewhere
 
@@ -74,10 +74,7 @@ def _names(
     old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the names under which groups of both sides are compared."""
-    arms = (
-        {name: arm for run in old for name, arm in run.arms.items()},
-        {name: arm for run in new for name, arm in run.arms.items()},
-    )
+    arms = arms_of(old), arms_of(new)
     names: tuple[dict[str, str], dict[str, str]] = ({}, {})
     for first, second in pairs:
         if not first or not second or first == second:

@@ -31,8 +31,7 @@ def compare_runs(
     """
     gate, selection = gate or Gate(), selection or Selection()
     _check_distinct(old, new)
-    arms = [{name: arm for run in side for name, arm in run.arms.items()} for side in (old, new)]
-    pairs = sides.pair_arms(arms[0], arms[1])
+    pairs = sides.pair_arms(sides.arms_of(old), sides.arms_of(new))
     same = changes.have_same_hardware((*old, *new))
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:

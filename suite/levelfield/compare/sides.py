@@ -78,6 +78,11 @@ Pair: TypeAlias = tuple[str, str]
 """Old and new arm id; empty where a side has none."""
 
 
+def arms_of(runs: Iterable[Reduced]) -> dict[str, Arm]:
+    """Return the arms of a side by their ids."""
+    return {name: arm for run in runs for name, arm in run.arms.items()}
+
+
 def pair_arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...]:
     """Pair the arms of two sides.
 

@@ -86,7 +86,7 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
 
 def _pairs(design: Design, phases: Phases) -> tuple[Pair, ...]:
     """Return the arms that answer each other; where image sets are the sides, one arm of each."""
-    old, new = ({name: arm for run in runs for name, arm in run.arms.items()} for runs in (phases.old, phases.new))
+    old, new = sides.arms_of(phases.old), sides.arms_of(phases.new)
     if design.replicate == "run" and len(old) == len(new) == 1:
         return ((next(iter(old)), next(iter(new))),)
     return sides.pair_arms(old, new)

@@ -39,6 +39,12 @@ class Shared(msgspec.Struct, frozen=True):
     """Name and backend of those that two machines or more have."""
     places: tuple[Place, ...]
 
+    @property
+    def agrees(self) -> bool:
+        """Whether no ranking differs from that of the first machine, and one at least is known to agree."""
+        found = {place.ranking for place in self.places}
+        return "agrees" in found and "differs" not in found
+
 
 def newest(runs: Iterable[Entry]) -> Iterator[Entry]:
     """Yield, of ranked runs from the newest on, those with a case that no newer one of their machine has."""
