@@ -52,6 +52,7 @@ def test_a_worker_that_never_rests_is_named(reports: Path, tmp_path: Path, monke
     wrong, run = measured("never_rests", reports)
     (warning,) = (each for each in analyse(run).warnings if each.code == "never-still")
     assert warning.about == wrong.id
+    assert "spinning=off" in warning.remedy, "no variable of the environment reaches a worker"
     waits = [turn.settling for turns in turns_of(run) for turn in turns]
     assert all(wait is not None and wait.busy in ((), (wrong.id,)) for wait in waits)
     limited = [wait for wait in waits if wait is not None and wait.busy]

@@ -122,9 +122,9 @@ def test_a_changed_figure_is_named(left: Path) -> None:
     text = (left / NAME).read_text()
     figure = re.compile(r'<td class="num">[^<]*?(\d+\.\d+)').search(text, text.index("<caption>"))
     assert figure is not None
-    changed = text[: figure.start(1)] + "0.001" + text[figure.end(1) :]
+    changed = text[: figure.start(1)] + "0.00123" + text[figure.end(1) :]
     found = verify(decode("x", page=changed.encode()))
-    assert "line" in broken(found)
+    assert "0.00123" in broken(found)
     assert (found.verdict, found.record_verdict) == ("verification failed", CONSISTENT)
 
 

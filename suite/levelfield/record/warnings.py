@@ -319,7 +319,7 @@ def supervisor_busy(share: float) -> str:
 
 @_notice(
     "idle-workers-busy",
-    "Limit the spinning (OMP_WAIT_POLICY=passive, KMP_BLOCKTIME=0), or run fewer backends together.",
+    "Measure fewer backends together, or those that spin without it (onnxruntime+spinning=off).",
 )
 def idle_workers_busy(share: float) -> str:
     """Workers used CPU time while it was not their turn: `share` of the time of the turns; 1 is one core."""
@@ -336,7 +336,7 @@ def never_still(arm: str, windows: int, total: int) -> Warning_:
             f"{windows} of {total} windows began while {arm} was still computing, though it had nothing to do: the "
             "longest wait for its threads was over. It takes time from all others."
         ),
-        remedy="Limit its spinning (OMP_WAIT_POLICY=passive, KMP_BLOCKTIME=0), or measure without it.",
+        remedy="Measure it without spinning where it has the setting (onnxruntime+spinning=off), or leave it out.",
         about=arm,
     )
 

@@ -168,5 +168,6 @@ def _first_difference(given: str, computed: str) -> str:
     same = next((line for line, pair in enumerate(zip(theirs, ours, strict=False)) if pair[0] != pair[1]), None)
     if same is None:
         return "one of the two is longer"
-    has, gives = shortened(theirs[same], 100), shortened(ours[same], 100)
+    first = max(0, [*map(str.__eq__, theirs[same], ours[same]), False].index(False) - 40)
+    has, gives = ("…" * (first > 0) + shortened(line[first:], 100) for line in (theirs[same], ours[same]))
     return f"line {same + 1}: the page has “{has}”, and its record gives “{gives}”"
