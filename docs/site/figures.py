@@ -161,10 +161,10 @@ def cost() -> None:
     fresh = sorted(found["seconds"] for found in _trial("cold"))
     print(
         f"On two cores `make bench` took {units.duration(times[0])} to {units.duration(times[-1])} in "
-        f"{units.plural(len(runs), 'run')} with its images there, and in fresh ones "
-        f"[{units.duration(fresh[0])} to {units.duration(fresh[-1])}](docs/install.md). "
-        f"There it fetches {units.size(wheels)} of wheels and takes {units.size(wheels + images)} of disk, or "
-        f"{units.size(wheels + 2 * images)} where Docker keeps images in containerd's store. "
+        f"{units.plural(len(runs), 'run')}, and [{units.duration(fresh[0])} to {units.duration(fresh[-1])}]"
+        "(docs/install.md) where no image was there. "
+        f"It fetches {units.size(wheels)} and takes {units.size(wheels + images)} of disk, or "
+        f"{units.size(wheels + 2 * images)} in containerd's store. "
         "`make test` takes ten minutes."
     )
 
