@@ -47,7 +47,9 @@ def environment(session: nox.Session, name: str, lock: str) -> Path:
 
 def levelfield(session: nox.Session, *arguments: str) -> None:
     """Run the command from its own environment."""
-    session.run(str(environment(session, "command", "runtime.lock") / "levelfield"), *arguments, external=True)
+    program = str(environment(session, "command", "runtime.lock") / "levelfield")
+    # An interrupted run still writes its report, and says how to go on.
+    session.run(program, *arguments, external=True, interrupt_timeout=None)
 
 
 def install(session: nox.Session, lock: str = "dev.lock") -> None:
