@@ -1,6 +1,5 @@
 """Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
 
-import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -10,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from levelfield.launchers import credible
-from levelfield.launchers.worker import WorkerError
 from levelfield.record import bounds, files, page, schema
 from levelfield.record.measured import Evaluation, Library, Memory, RooflineSamples, Startup, Window
 from levelfield.worker.messages import (
@@ -18,7 +16,6 @@ from levelfield.worker.messages import (
     Driven,
     Failed,
     Loaded,
-    Measure,
     Measured,
     Probed,
     Profiled,
@@ -29,7 +26,6 @@ from levelfield.worker.messages import (
     Used,
     Verified,
 )
-from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 from tests.records_builder import make_run
 
 _R = TypeVar("_R", bound=Reply)
@@ -89,25 +85,6 @@ def window_with(**fields: Any) -> Measured:
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
     assert says in credible.implausibility(reply, SECOND_NS)
-
-
-@pytest.mark.parametrize(
-    ("reply", "says"),
-    [
-        (window_with(samples_ns=()), "answered measure with a window without a call"),
-        (window_with(samples_ns=(10**40,)), "printed something that is not a reply"),
-        (Failed("no kind", "x"), "answered measure with a kind of failure that there is not"),
-    ],
-)
-def test_it_costs_the_worker_and_nobody_else(reply: Reply, says: str) -> None:
-    line = json.dumps(msgspec.json.encode(reply).decode())
-    one = worker(f"{READY}{NEXT}print({line}, flush=True)\ninput()")
-    one.await_ready(PATIENCE_S)
-    with pytest.raises(WorkerError, match=says) as caught:
-        one.ask(Measure(window_ns=1), Measured, PATIENCE_S)
-    assert (caught.value.kind, caught.value.gone, one.alive) == ("protocol", True, False)
-    assert one.pid is not None
-    assert gone(one.pid)
 
 
 def window(calls: int, before: int) -> Measured:
