@@ -50,7 +50,7 @@ FAILURES: list[tuple[str, FailureKind, str]] = [
     (READY + NEXT + READY + "input()", "protocol", "answered measure with Ready"),
     (FAILED, "protocol", "began"),
     (
-        READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 3_000_001, flush=True)""",
+        READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 8_000_001, flush=True)""",
         "protocol",
         "more values",
     ),
