@@ -11,13 +11,17 @@ import pytest
 
 from levelfield.plan import CANARY
 from levelfield.record.schema import Arm
+from tests.commands import ROOT
 
 SITECUSTOMIZE = '''
+import random
 import threading
 import time
 import zlib
 
 import msgspec
+
+from tests.attacks import mutating
 
 import levelfield.backends.canary as module
 from levelfield.record import measured
@@ -34,7 +38,8 @@ class Hostile(module.Canary):
 
     def load(self, source):
         step = super().load(source)
-        return globals()[self._does](step) if self._does else step
+        does, _, seed = self._does.partition("-")
+        return globals()[does](step, *filter(None, [seed])) if does else step
 
 
 def spins(step):
@@ -105,6 +110,24 @@ def lies(changed):
     return lying
 
 
+def mutates(step, seed):
+    """Change what it reports, in a third of its replies."""
+    from levelfield.worker import server
+
+    rng = random.Random(seed)
+
+    def write(self, reply):
+        self._owed = False
+        line = msgspec.json.encode(reply)
+        if rng.random() < 1 / 3:
+            line = mutating.mutated(rng, line).replace(b"\\n", b" ")
+        self._replies.write(line + b"\\n")
+        self._replies.flush()
+
+    server.ReplyWriter._write = write
+    return step
+
+
 def more_libraries(reply):
     if not isinstance(reply, messages.Probed):
         return reply
@@ -143,4 +166,6 @@ def arm(does: str, ordinal: int = 2) -> Arm:
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every worker that is launched from now on have the backend above."""
     (folder / "sitecustomize.py").write_text(SITECUSTOMIZE)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", "")))))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join(filter(None, (str(folder), str(ROOT), os.environ.get("PYTHONPATH", ""))))
+    )

@@ -19,7 +19,6 @@ import pytest
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield_readers import recorded
 from tests.commands import ROOT, python
 from tests.share.evidence import leave, small
 
@@ -154,11 +153,6 @@ def test_a_copy_is_no_more_public_than_its_source(tmp_path: Path, source: int, c
     assert path.stat().st_uid == (untrusted.NOBODY if not copy & 0o004 and not os.getuid() else os.getuid())
 
 
-DECODERS: dict[Any, int] = {
-    msgspec.json.decode: 1, msgspec.json.Decoder: 0, msgspec.msgpack.Decoder: 0, msgspec.convert: 1,
-    untrusted.convert: 1, recorded.decode: 1, "self._computed": 1, "self._call": 2,
-}  # fmt: skip
-"""What makes typed values, and which argument says the type, where none is called so. The last four pass it on."""
 OTHERWISE = {
     "family.config": "tuple[tuple(each.config for each in FAMILIES.values())]",
     "type(sizes)": "int",  # bounds of our own values
@@ -176,6 +170,10 @@ def evaluated(text: str, module: ModuleType) -> Any:
 
 def decoded() -> Iterator[Any]:
     """Yield every type that the suite and its plug-ins decode; of one that is passed on, the parameter's name."""
+    # What makes typed values, and which argument says the type, where none is called so; the last four pass it on.
+    known = {msgspec.json.decode: 1, msgspec.json.Decoder: 0, msgspec.msgpack.Decoder: 0, msgspec.convert: 1}
+    passing = {untrusted.convert: 1, importlib.import_module("levelfield_readers.recorded").decode: 1}
+    decoders: dict[Any, int] = {**known, **passing, "self._computed": 1, "self._call": 2}
     for file in (*(ROOT / "suite").rglob("*.py"), *(ROOT / "plugins").glob("*/levelfield_*/**/*.py")):
         text = file.read_text()
         if not re.search(r"(json\.decode|json\.Decoder|pack\.Decoder|[^.]decode|convert|_computed|_call)\(", text):
@@ -183,7 +181,7 @@ def decoded() -> Iterator[Any]:
         parts = file.relative_to(ROOT).with_suffix("").parts[1:]
         name = ".".join(parts[parts[0] != "levelfield" :]).removesuffix(".__init__")
         for call in (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call)):
-            at = DECODERS.get(evaluated(ast.unparse(call.func), module := importlib.import_module(name)), 99)
+            at = decoders.get(evaluated(ast.unparse(call.func), module := importlib.import_module(name)), 99)
             given = [*(each.value for each in call.keywords if each.arg == "type"), *call.args[at : at + 1]][: at < 99]
             yield from (evaluated(OTHERWISE.get(said := ast.unparse(each), said), module) for each in given)
 

@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 from typing import Any, TypeAlias
 
 import msgspec
@@ -18,12 +19,19 @@ NUMBERS = (
     0, 1, -1, 2, 7, 64, 2**31, 2**53 + 1, 2**62, 2**63 - 1, 2**63, -(2**63), 10**30, 0.0, -0.0, 5e-324, 1e-320, 1e-300,
     1e-9, 0.5, 1.0 - 2**-53, 1e15, 1e300, 1e308, 1.7976931348623157e308, -1e308,
 )  # fmt: skip
+WRITTEN = (
+    b"1e999", b"-1e999", b"NaN", b"Infinity", b"9" * 400, b"0.1e-400", b"[" * 3_000 + b"]" * 3_000,
+    b'{"a":' * 900 + b"{}" + b"}" * 900, b'"\\ud800"', b"[]", b"null", b'"x"', b"-1",
+)  # fmt: skip
+"""What no encoder writes for these types."""
 OTHERS: tuple[Json, ...] = (None, True, False, [], {}, [[]], [{}], {"type": "absent", "reason": "\x00"})
 
 
 def mutated(rng: random.Random, content: bytes) -> bytes:
     """Return content with one to six changes: three times in four of JSON's values, where it is JSON."""
-    if rng.random() < 0.75:
+    if (kind := rng.random()) < 0.1:
+        return of_text(rng, content)
+    if kind < 0.75:
         try:
             document = msgspec.json.decode(content)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -48,6 +56,17 @@ def of_bytes(rng: random.Random, content: bytes) -> bytes:
             case _ if changed:
                 changed[min(start, len(changed) - 1)] ^= 1 << rng.randrange(8)
     return bytes(changed)
+
+
+def of_text(rng: random.Random, content: bytes) -> bytes:
+    """Give JSON a key twice, or one that nobody knows, with what no encoder writes as its value."""
+    keys = list(re.finditer(rb'"\w+":', content))
+    if not keys:
+        return of_bytes(rng, content)
+    found = rng.choice(keys)
+    key, value = found[0], rng.choice(WRITTEN)
+    again = rng.choice((key + value + b"," + key, key + value + b',"unknown":', b'"unknown":' + value + b"," + key))
+    return content[: found.start()] + again + content[found.end() :]
 
 
 def of_values(rng: random.Random, document: Json) -> Json:

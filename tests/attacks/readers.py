@@ -27,12 +27,12 @@ from levelfield.launchers import credible
 from levelfield.plan import make
 from levelfield.prepare.own_model import python_file, store
 from levelfield.prepare.own_weights import store as own_weights
-from levelfield.record import files, journal, references
+from levelfield.record import files, references
 from levelfield.record import page as record_page
 from levelfield.record.schema import Run
 from levelfield.report import export, html, terminal
 from levelfield.report.export import TABLES
-from levelfield.run import reproduce
+from levelfield.run import bench, reproduce
 from levelfield.share import card, statement
 from levelfield.share.attestation import read
 from levelfield.share.verify import verify
@@ -41,6 +41,7 @@ from tests.commands import ROOT
 from tests.prepare.own_weights import saved
 
 CORPUS = Path(__file__).parent / "corpus"
+IMPORTS = ROOT / "plugins" / "readers" / "tests" / "data"
 REFUSALS = (LevelfieldError,)
 """How a reader says that it does not take something."""
 
@@ -101,9 +102,14 @@ def text_of_page(content: bytes, folder: Path) -> None:
 
 
 def journal_of_run(content: bytes, folder: Path) -> None:
+    """What is resumed is read again."""
     (folder / files.JOURNAL).write_bytes(content)
-    run = journal.fold(journal.read(folder / files.JOURNAL))
-    guarded.decode(msgspec.json.encode(run), files.NAME)
+    _, run = bench.find(str(folder), folder)
+    try:
+        with guarded.computing(files.NAME):
+            analysis.analyse(guarded.decode(msgspec.json.encode(run), files.NAME))
+    except LevelfieldError as error:
+        raise AssertionError(str(error)) from error
 
 
 def bundle(content: bytes, folder: Path) -> None:
@@ -196,14 +202,29 @@ def defaults(content: bytes, folder: Path) -> None:
     config.read(folder / config.FILE, cli)
 
 
+def imported(content: bytes, folder: Path) -> None:
+    """A file of another tool, as a record."""
+    del folder
+    from levelfield_readers import json_tools, loadgen, making, recorded
+
+    parsers = (each for file in (json_tools, loadgen) for each in vars(file).values() if type(each) is recorded.Reader)
+    parse = next((each.parse for each in parsers if any(mark in content for mark in each.marks)), None)
+    if parse is None:
+        return
+    made = making.make(parse(content), sha256="0" * 64, now="2026-01-02T03:04:05Z", tool_sha256="", command=("x",))
+    run = guarded.decode(msgspec.json.encode(made), "it")
+    with guarded.computing("it"):
+        analysis.analyse(run)
+
+
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 READERS: dict[str, Reader] = {
-    "record": Reader(record, 4),
+    "record": Reader(record, 2),
     "plan": Reader(plan, 8),
     "page": Reader(page, 2),
     "page-text": Reader(text_of_page, 2),
-    "journal": Reader(journal_of_run, 16),
+    "journal": Reader(journal_of_run, 4),
     "bundle": Reader(bundle, 12),
     "summary": Reader(summary_of_run, 16),
     "statement": Reader(signed_statement, 4),
@@ -214,8 +235,9 @@ READERS: dict[str, Reader] = {
     "weights-configuration": Reader(weights_configuration, 8),
     "python": Reader(python, 8),
     "images": Reader(images_file, 8),
-    "gate": Reader(noise_gate, 8),
+    "gate": Reader(noise_gate, 1),
     "defaults": Reader(defaults, 8),
+    "imports": Reader(imported, 16),
 }
 
 
@@ -248,6 +270,7 @@ _SEEDS: dict[str, Callable[[], Any]] = {
     "page": lambda: _files("record")[:3],
     "page-text": lambda: (_page().encode(),),
     "plan": lambda: _files("record"),
+    "imports": lambda: tuple(path.read_bytes() for path in sorted(IMPORTS.iterdir()) if path.suffix != ".md"),
 }
 
 

@@ -50,13 +50,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--strict": ("",),
     "--identify": ("",),
     "--data": (
-        LONG,
-        "/dev/null",
-        "imagenet",
-        f"imagenet={LONG}",
-        f"{LONG}=x",
-        "squad=/dev/null",
-        "glue-sst2=/dev/null",
+        *(LONG, "/dev/null", "imagenet", f"imagenet={LONG}", f"{LONG}=x", "squad=/dev/null", "glue-sst2=/dev/null"),
         *(f"squad:{count}=/dev/null" for count in ("0", "1", "all", "1000001", "9" * 400, LONG)),
     ),
     "--json": ("",),
@@ -67,15 +61,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
         *("latency=50ms,test=10m", "test=1s,test=2s", "latency", LONG),
     ),
     "--price": (
-        "1.20/h",
-        "0/h",
-        "0.000000001€/h",
-        "9999999.999999999 EUR/h",
-        "-1/h",
-        "1e5/h",
-        "1\u202e/h",
-        LONG,
-        "nan/h",
+        *("1.20/h", "0/h", "0.000000001€/h", "9999999.999999999 EUR/h", "-1/h", "1e5/h", "1\u202e/h", LONG, "nan/h"),
     ),
 }
 """Option to values: least and most of what is taken, and what lies beyond."""

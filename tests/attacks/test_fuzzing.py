@@ -34,20 +34,3 @@ def test_no_case_fails(cache: Path, numbers: range) -> None:
         name, content = fuzzing.case(number)
         failure = fuzzing.attempt(name, content, cache)
         assert not failure, f"case {number}, {name}: {failure}"
-
-
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        ("raise RuntimeError('nonsense')", "RuntimeError: nonsense"),
-        ("raise LevelfieldError('two\\nlines')", "a refusal that is no sentence"),
-        ("while True: pass", "It takes longer than 0.2 s"),
-    ],
-)
-def test_what_is_no_answer_is_a_failure(cache: Path, monkeypatch: pytest.MonkeyPatch, what: str, said: str) -> None:
-    def read(content: bytes, folder: Path) -> None:
-        exec(what, {"LevelfieldError": LevelfieldError})
-
-    monkeypatch.setattr(readers, "READERS", {"record": readers.Reader(read, 1)})
-    monkeypatch.setattr(fuzzing, "SECONDS", 0.2)
-    assert said in fuzzing.attempt("record", b"content", cache)

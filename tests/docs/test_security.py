@@ -31,6 +31,7 @@ TESTS = {
     "images build": f"{IMAGES}published.py::test_a_forged_image_is_refused_and_not_kept",
     "images load": f"{IMAGES}bundle.py::test_nothing_gets_out_of_the_cache",
     "A report that was invented": f"{SHARE}verify.py::test_a_folder_a_page_alone_and_a_record_alone_hold",
+    "Another packing": f"{SHARE}data_blocks.py::test_nothing_but_the_record_is_packed",
     "Letters that look alike": "tests/test_errors.py::test_no_character_that_is_not_seen_is_printable",
     "A worker in a virtual machine": f"{ATTACKS}hostile_containers.py::test_one_that_tries_to_escape",
     "A worker that is slower": "tests/schedule/test_lying_workers.py::test_every_lie_costs_its_own_case_only",

@@ -1,6 +1,5 @@
 """A bundle: what goes in comes out in another cache, and nothing else does."""
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -42,12 +41,6 @@ def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) ->
     with pytest.raises(LevelfieldError, match="which its manifest does not name"):
         unpack(path)
     assert not any(file.is_file() for file in cache.rglob("*.whl"))
-
-
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "bundle")
-    with pytest.raises(LevelfieldError, match="not a plain file"):
-        unpack(tmp_path / "bundle")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ FAILURES: list[tuple[str, FailureKind, str]] = [
         "a kind of failure that there is not",
     ),
     (
-        READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 3_000_001, flush=True)""",
+        READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 8_000_001, flush=True)""",
         "protocol",
         "more values",
     ),

@@ -9,6 +9,22 @@ from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, turns_of
 
 
+@pytest.mark.parametrize(
+    "number", [0, 1, *(pytest.param(number, marks=pytest.mark.extended) for number in range(2, 20))]
+)
+def test_whatever_is_accepted_from_a_worker_is_read(
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Of four workers a third of what they report is changed, each time in another way."""
+    hostile.install(tmp_path, monkeypatch)
+    liars = [hostile.arm(f"mutates-{number}.{ordinal}", ordinal) for ordinal in range(4, 8)]
+    harness = canaries.Harness(canaries.plan("latency", "memory", arms=(*liars, HONEST)), reports)
+    harness.measure()
+    honest = launches_of(guarded.read(harness.folder).run, HONEST)
+    assert honest
+    assert all(launch.failure is None for launch in honest)
+
+
 def test_every_lie_costs_its_own_case_only(reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile.install(tmp_path, monkeypatch)
     says = {

@@ -177,13 +177,8 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
         row = tomllib.loads((folder / _CATALOGUE).read_text(encoding="utf-8"))[name]
         return msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
     except (
-        OSError,
-        UnicodeDecodeError,
-        tomllib.TOMLDecodeError,
-        KeyError,
-        TypeError,
-        msgspec.ValidationError,
-    ) as error:
+        OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, msgspec.ValidationError,
+    ) as error:  # fmt: skip
         raise LevelfieldError(
             f"The plug-in {plugin.label} has no image {name}: images/{_CATALOGUE} of its package does not describe it "
             f"({type(error).__name__}: {error}).",

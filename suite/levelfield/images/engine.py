@@ -1,5 +1,6 @@
 """The container engine: reaching it, asking it to build, and removing all of ours from it and from the cache."""
 
+import atexit
 import contextlib
 import os
 import secrets
@@ -130,6 +131,8 @@ def container_of(
         security_opt=["no-new-privileges"],
         use_config_proxy=USER_PROXIES,
     )
+    arguments = client, str(container.id)
+    atexit.register(_remove_container, *arguments)  # the thread that waits for it may end with the process
     try:
         client.api.put_archive(str(container.id), "/mnt", loading.files_archive(files))
         container.start()
@@ -142,7 +145,6 @@ def container_of(
             )
         yield container
     finally:
-        arguments = client, str(container.id)
         # No daemon: the command ends once the container is gone.
         threading.Thread(target=_remove_container, args=arguments, name=_REMOVAL).start()
 

@@ -93,10 +93,8 @@ def decode(content: bytes, name: str) -> ImagesFile:
     with explained(
         f"{name} names no images as `levelfield images push` writes them",
         f"Ask for its {NAME} again, or build the images here.",
-        msgspec.MsgspecError,
-        UnicodeDecodeError,
-        RecursionError,
-    ):
+        msgspec.MsgspecError, UnicodeDecodeError, RecursionError,
+    ):  # fmt: skip
         return msgspec.json.decode(content, type=ImagesFile)
 
 

@@ -146,15 +146,13 @@ class ContainerChannel(Channel):
         Raises LevelfieldError: when the engine is gone, or was started again: then this is no failure of the worker's.
         """
         deadline = time.monotonic() + EVENTS_TIMEOUT_S
-        try:
+        with answering():
             while "die" not in (events := self._events()) and time.monotonic() < deadline:
                 time.sleep(EVENTS_EVERY_S)
             code = int(events["die"]["exitCode"]) if "die" in events else None
             if code == SIGKILLED and not self._killed_here:
                 events = self._events()  # the kernel's word about memory may come after the end itself
             forgotten = "start" not in events and sum(1 for _ in self._log({})) < EVENTS_KEPT
-        except ENGINE_ERRORS as error:
-            raise engine_gone(error) from error
         if forgotten:
             raise LevelfieldError(
                 "The container engine was started again, and its containers ended; what was measured is kept.",
@@ -261,6 +259,15 @@ def _pass_on(connection: Any, far: socket.socket) -> None:  # noqa: ANN401
                 if not chunk:
                     return
                 far.sendall(chunk)
+
+
+@contextlib.contextmanager
+def answering(kinds: tuple[type[Exception], ...] = ENGINE_ERRORS) -> Iterator[None]:
+    """Explain errors of these kinds: the engine stopped answering in the middle of a run."""
+    try:
+        yield
+    except kinds as error:
+        raise engine_gone(error) from error
 
 
 def engine_gone(error: Exception) -> LevelfieldError:

@@ -24,6 +24,7 @@ from levelfield.launchers.container_channel import (
     DRIVER,
     ContainerChannel,
     LocalProcess,
+    answering,
     close,
     engine_gone,
     gpu_error,
@@ -62,17 +63,13 @@ class DockerLauncher:
         self._preparing = threading.Lock()  # several may be launched at once
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        try:
+        with answering((docker.errors.DockerException, requests.exceptions.RequestException)):
             return build(image, variant, version, base_source=self._base, progress=progress)
-        except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-            raise engine_gone(error) from error
 
     def emulates(self) -> str:
         """Return the processor that the engine emulates, and its own; empty: none (`images.engine.emulates`)."""
-        try:
+        with answering():
             return emulates(self._client)
-        except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-            raise engine_gone(error) from error
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
         return WorkerPaths(
@@ -169,10 +166,8 @@ class DockerLauncher:
         return ContainerChannel(self._client, container, attached, process, at_end=copy_out)
 
     def cannot_bind_memory(self) -> str:
-        try:
+        with answering():
             supported = self._client.info().get("CPUSet")
-        except ENGINE_ERRORS as error:
-            raise engine_gone(error) from error
         return "" if supported else "the container engine has no control group for CPUs and NUMA nodes (cpuset)"
 
     def check_gpu(self, image: Image, gpu: str) -> None:
@@ -203,7 +198,7 @@ class DockerLauncher:
 
     def sweep(self) -> int:
         removed = 0
-        try:
+        with answering():
             for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
                 if is_dead(container.labels.get(LABEL, "")):
                     with contextlib.suppress(docker.errors.APIError):
@@ -213,8 +208,6 @@ class DockerLauncher:
                 if is_dead((volume.attrs["Labels"] or {}).get(LABEL, "")):
                     with contextlib.suppress(docker.errors.APIError):
                         volume.remove()
-        except ENGINE_ERRORS as error:
-            raise engine_gone(error) from error
         return removed
 
 

@@ -18,8 +18,8 @@ _R = TypeVar("_R")
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
-MOST_VALUES = 3 * bounds.MAX_WINDOW_CALLS
-"""Of one reply: some twenty bytes of memory each, whatever the line took. A window has two for each call."""
+MOST_VALUES = 8 * bounds.MAX_WINDOW_CALLS
+"""Of one reply: some thirty bytes of memory each, whatever the line took. A window has two for each call."""
 MESSAGE_CHARS = 1_000
 """What is kept of a worker's sentence on a failure."""
 GRACE_S = 5.0

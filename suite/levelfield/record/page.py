@@ -20,7 +20,6 @@ NAME = "report.html"
 MAX_BYTES = 512 * 1024 * 1024
 """Largest record, as JSON, and largest file that is read. A full run on a fast machine has some tens of megabytes."""
 FORMAT = "levelfield-record-2"
-_EARLIER = "levelfield-record-1"
 _RECORD = '<script type="application/json" id="record">'
 _STATEMENT = '<script type="application/json" id="statement">'
 _END = "</script>"
@@ -117,14 +116,9 @@ def _decode(block: str) -> _Block:
             return found
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise LevelfieldError("The block inside the page that should hold the record is none.", fix=_REDO) from error
-    if known == _EARLIER:
-        raise LevelfieldError(
-            "The page is of an earlier version, and holds a part of its record alone.",
-            fix="Ask for the run's folder: `levelfield report` writes the page anew from its run.json.",
-        )
     raise LevelfieldError(
         f"The record inside the page has the format {known[:40]!r}; this Levelfield reads {FORMAT}.",
-        fix="Install a newer Levelfield, or ask for the run's record (`levelfield export RUN --record FILE`).",
+        fix="Use the Levelfield that wrote it, or ask for the run's record (`levelfield export RUN --record FILE`).",
     )
 
 

@@ -128,7 +128,7 @@ def read_runs(
             given = attestation.read(path)
             known = entries.get(given.run.id)
             copy = known is not None and known.sha256 == given.record_sha256
-            if copy and (known.signer or not given.signature):
+            if copy and (entries[given.run.id].signer or not given.signature):
                 continue
             if number <= len(paths) and path.name != given.run.id and given.run.id in named:
                 queue.append(path)
