@@ -20,6 +20,11 @@ def test_rows_and_columns_that_were_asked_for(capsys: pytest.CaptureFixture[str]
     assert head.count("|") == line.count("|") == row.count("|")
 
 
+def test_the_first_section_of_a_record_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    figures.table("peers-2026-11-26", "Reported median over a bare loop's")
+    assert len(printed(capsys)) == 9
+
+
 def test_a_row_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ValueError, match="has no such row"):
         figures.table(ERRORS, only={"rule": ["bench, 4 launches"]})

@@ -1,9 +1,11 @@
 """The pages of the guide: their links, their commands, and that all are listed."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
+import yaml
 
 from docs.site import checking, linking
 from tests.commands import ROOT
@@ -65,6 +67,18 @@ def test_what_it_does_not_understand_is_refused(text: str, says: str) -> None:
 
 
 GUIDE = {path.name for path in (ROOT / "docs").glob("*.md")}
+
+
+def named(nav: Any) -> set[str]:
+    if isinstance(nav, dict):
+        return {name for each in nav.values() for name in named(each)}
+    return {name for each in nav for name in named(each)} if isinstance(nav, list) else {nav}
+
+
+def test_the_navigation_names_pages_that_are_there() -> None:
+    """The build lists those that it does not name under `More`."""
+    nav = named(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    assert {name for name in nav if "/" not in name} <= GUIDE
 
 
 def test_every_page_is_on_the_page_of_pages() -> None:
