@@ -73,7 +73,7 @@ def test_all_are_installed_from_files_and_found(built: Built, tmp_path: Path) ->
     for name in (each.name for each in needed if each.marker is None or each.marker.evaluate()):
         there = importlib.metadata.distribution(name)
         for root in {file.parts[0] for file in there.files or ()} - {"..", *(path.name for path in site.iterdir())}:
-            (site / root).symlink_to(there.locate_file(root))
+            (site / root).symlink_to(str(there.locate_file(root)))
     (tmp_path / "constraints.txt").touch()
     bin_ = tmp_path / "venv" / "bin"
     pip = (bin_ / "python", "-m", "pip", "install", "--no-index", "--quiet")
@@ -119,8 +119,8 @@ def installed(installer: str, built: Built, folder: Path) -> list[str]:
     uvx = [uv.find_uv_bin(), "tool", "run", "--python", sys.executable]
     if installer == "uvx":
         return [*uvx, "--constraints", str(folder / "constraints.txt"), "--from", str(wheel), "levelfield"]
-    for words in (["install", "--python", sys.executable, wheel], ["inject", "levelfield", built["readers"][0]]):
-        subprocess.run([*uvx, "pipx", *words], env=environment(folder), check=True)
+    for words in (("install", "--python", sys.executable, wheel), ("inject", "levelfield", built["readers"][0])):
+        subprocess.run([*uvx, "pipx", *map(str, words)], env=environment(folder), check=True)
     return [str(folder / "bin" / "levelfield")]
 
 
