@@ -8,10 +8,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class Commit(BuildHookInterface):
+class Commit(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        file = Path(self.root) / "COMMIT"
-        if version == "editable" or not (file.is_file() or (file := self._described())):
+        kept = Path(self.root) / "COMMIT"
+        file = kept if kept.is_file() else self._described()
+        if version == "editable" or file is None:
             return
         build_data["force_include"][str(file)] = "COMMIT" if self.target_name == "sdist" else "levelfield/_commit"
 

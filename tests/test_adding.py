@@ -83,19 +83,9 @@ def levelfield(tree: Path, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    ("title", "added", "edited"),
-    [
-        ("A model", 2, 1),
-        ("A backend", 1, 1),
-        ("A scenario", 0, 1),
-        ("A column of a table", 0, 1),
-        ("An option", 0, 4),
-        ("A section of the report", 1, 1),
-    ],
-)
-def test_few_files_are_touched(changes: dict[str, Change], title: str, added: int, edited: int) -> None:
-    assert tuple(map(len, changes[title])) == (added, edited)
+def test_few_files_are_touched(changes: dict[str, Change]) -> None:
+    found = [f"{title.split()[1]} {len(new)} {len(edited)}" for title, (new, edited) in changes.items() if new | edited]
+    assert ", ".join(found) == "model 2 1, backend 1 1, scenario 0 1, column 0 1, option 0 4, section 1 1"
 
 
 @pytest.mark.usefixtures("changes")

@@ -17,7 +17,7 @@ from tests.records_builder import make_run
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), DOCS / "plugin-template" / "README.md"])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
-PASTED = ("README.md", "install.md", "tutorial.md", "choose.md")
+PASTED = (ROOT / "README.md", DOCS / "install.md", DOCS / "tutorial.md", DOCS / "choose.md")
 """Pages that a newcomer pastes commands from, into an interactive zsh too."""
 CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "publish", "report"}
 """Commands that only read records."""
@@ -81,11 +81,10 @@ def test_what_measures_is_planned(text: str, tmp_path: Path) -> None:
     assert planned.code == 0, planned.err + planned.out
 
 
-@pytest.mark.parametrize("page", PASTED)
-def test_a_newcomers_commands_paste_into_any_shell(page: str) -> None:
+@pytest.mark.parametrize("page", PASTED, ids=lambda page: page.name)
+def test_a_newcomers_commands_paste_into_any_shell(page: Path) -> None:
     """An interactive zsh has no comments, takes < and > for files, and expands brackets and braces."""
-    (path,) = [each for each in PAGES if each.name == page and each.parent == (ROOT if page == "README.md" else DOCS)]
-    found = blocks(path)
+    found = blocks(page)
     assert found
     for text in found:
         assert not re.search(r"(^|\s)#|[<>\[\]{}]|…|\.\.\.", text), text

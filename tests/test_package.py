@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import uv
+from packaging.requirements import Requirement
 
 from levelfield.images import catalogue
 from levelfield.paths import locks_sha256
@@ -68,10 +69,11 @@ def test_all_are_installed_from_files_and_found(built: Built, tmp_path: Path) ->
     """What they need is there already, as it is for the second distribution that somebody installs."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    for version in locked():
-        there = importlib.metadata.distribution(version.partition("==")[0])
+    needed = (Requirement(line) for line in locked())
+    for name in (each.name for each in needed if each.marker is None or each.marker.evaluate()):
+        there = importlib.metadata.distribution(name)
         for root in {file.parts[0] for file in there.files or ()} - {"..", *(path.name for path in site.iterdir())}:
-            (site / root).symlink_to(there.locate_file(root))
+            (site / root).symlink_to(str(there.locate_file(root)))
     (tmp_path / "constraints.txt").touch()
     bin_ = tmp_path / "venv" / "bin"
     pip = (bin_ / "python", "-m", "pip", "install", "--no-index", "--quiet")
@@ -83,7 +85,9 @@ def test_all_are_installed_from_files_and_found(built: Built, tmp_path: Path) ->
         )
         return done.stdout.decode()
 
-    assert f"locks {locks_sha256()[:12]}" in says("--version")
+    version = says("--version")
+    assert f"locks {locks_sha256()[:12]}" in version
+    assert ("(commit " in version) == (ROOT / ".git").exists()
     listed = says("plugins", "list")
     assert not [name for name in PLUGINS if f"levelfield-{name}" not in listed]
 
@@ -104,8 +108,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def locked() -> list[str]:
-    """Return what the package needs: `click==8.2.1` …"""
-    return [line.partition(" ")[0] for line in LOCK.read_text(encoding="utf-8").splitlines() if "==" in line]
+    """Return what the package needs, with markers: `click==8.2.1` …"""
+    return [line.partition("\\")[0] for line in LOCK.read_text(encoding="utf-8").splitlines() if "==" in line]
 
 
 def installed(installer: str, built: Built, folder: Path) -> list[str]:
@@ -115,8 +119,8 @@ def installed(installer: str, built: Built, folder: Path) -> list[str]:
     uvx = [uv.find_uv_bin(), "tool", "run", "--python", sys.executable]
     if installer == "uvx":
         return [*uvx, "--constraints", str(folder / "constraints.txt"), "--from", str(wheel), "levelfield"]
-    for words in (["install", "--python", sys.executable, wheel], ["inject", "levelfield", built["readers"][0]]):
-        subprocess.run([*uvx, "pipx", *words], env=environment(folder), check=True)
+    for words in (("install", "--python", sys.executable, wheel), ("inject", "levelfield", built["readers"][0])):
+        subprocess.run([*uvx, "pipx", *map(str, words)], env=environment(folder), check=True)
     return [str(folder / "bin" / "levelfield")]
 
 

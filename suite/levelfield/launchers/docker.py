@@ -20,17 +20,7 @@ from levelfield.images.base import Source
 from levelfield.images.build import build
 from levelfield.images.engine import USER_PROXIES, emulates, open_client
 from levelfield.images.wheels import Progress
-from levelfield.launchers.container_channel import (
-    DRIVER,
-    ContainerChannel,
-    LocalProcess,
-    answering,
-    close,
-    engine_gone,
-    gpu_error,
-    gpu_request,
-    without_uuids,
-)
+from levelfield.launchers import container_channel as channels
 from levelfield.launchers.disk_limit import DiskLimit
 from levelfield.launchers.protocol import LaunchSpec, WorkerPaths, cuda_cache, worker_environment
 from levelfield.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
@@ -63,12 +53,12 @@ class DockerLauncher:
         self._preparing = threading.Lock()  # several may be launched at once
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        with answering((docker.errors.DockerException, requests.exceptions.RequestException)):
+        with channels.answering((docker.errors.DockerException, requests.exceptions.RequestException)):
             return build(image, variant, version, base_source=self._base, progress=progress)
 
     def emulates(self) -> str:
         """Return the processor that the engine emulates, and its own; empty: none (`images.engine.emulates`)."""
-        with answering():
+        with channels.answering():
             return emulates(self._client)
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
@@ -90,14 +80,14 @@ class DockerLauncher:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
         except docker.errors.APIError as error:
             if spec.gpu:
-                refusal = gpu_error(str(error.explanation))
-                detail = without_uuids(str(error.explanation))
+                refusal = channels.gpu_error(str(error.explanation))
+                detail = channels.without_uuids(str(error.explanation))
                 raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
             if "no space left" in str(error.explanation):
                 raise refused(str(error.explanation)) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except ENGINE_ERRORS as error:
-            raise engine_gone(error) from error
+            raise channels.engine_gone(error) from error
         return Worker(spec.name, channel, started_ns=started_ns, disk=disk)
 
     def _mounts(self, spec: LaunchSpec) -> list[Mount]:
@@ -117,7 +107,7 @@ class DockerLauncher:
             if folder is not None
         ]
 
-    def _start(self, spec: LaunchSpec, mounts: list[Mount]) -> ContainerChannel:
+    def _start(self, spec: LaunchSpec, mounts: list[Mount]) -> channels.ContainerChannel:
         api = self._client.api
         uid, gid = _user()
         name = f"levelfield-{secrets.token_hex(8)}"
@@ -147,7 +137,7 @@ class DockerLauncher:
                     memswap_limit=spec.memory_bytes,
                     pids_limit=PIDS_LIMIT,
                     ipc_mode="private",
-                    device_requests=[gpu_request(spec.gpu)] if spec.gpu else None,
+                    device_requests=[channels.gpu_request(spec.gpu)] if spec.gpu else None,
                     auto_remove=True,
                     log_config=LogConfig(type=LogConfig.types.NONE),
                 ),
@@ -158,15 +148,15 @@ class DockerLauncher:
             pid = api.inspect_container(container)["State"]["Pid"]
         except BaseException as error:
             if attached is not None:
-                close(attached)
+                channels.close(attached)
             _remove(api, name, patient=isinstance(error, KeyboardInterrupt))
             raise
-        process = LocalProcess.of_container(pid, container)
+        process = channels.LocalProcess.of_container(pid, container)
         copy_out = partial(self._volumes.copy_out, spec, mounts) if self._volumes is not None else None
-        return ContainerChannel(self._client, container, attached, process, at_end=copy_out)
+        return channels.ContainerChannel(self._client, container, attached, process, at_end=copy_out)
 
     def cannot_bind_memory(self) -> str:
-        with answering():
+        with channels.answering():
             supported = self._client.info().get("CPUSet")
         return "" if supported else "the container engine has no control group for CPUs and NUMA nodes (cpuset)"
 
@@ -180,10 +170,10 @@ class DockerLauncher:
             container = api.create_container(
                 image.tag,
                 entrypoint=["/bin/true"],
-                environment=DRIVER,
+                environment=channels.DRIVER,
                 labels={LABEL: self._owner, "levelfield.name": "gpu-check"},
                 network_disabled=True,
-                host_config=api.create_host_config(network_mode="none", device_requests=[gpu_request(gpu)]),
+                host_config=api.create_host_config(network_mode="none", device_requests=[channels.gpu_request(gpu)]),
                 use_config_proxy=USER_PROXIES,
             )["Id"]
             try:
@@ -192,13 +182,13 @@ class DockerLauncher:
             finally:
                 api.remove_container(container, force=True)
         except docker.errors.APIError as error:
-            raise gpu_error(str(error.explanation)) from error
+            raise channels.gpu_error(str(error.explanation)) from error
         except ENGINE_ERRORS as error:
-            raise engine_gone(error) from error
+            raise channels.engine_gone(error) from error
 
     def sweep(self) -> int:
         removed = 0
-        with answering():
+        with channels.answering():
             for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
                 if is_dead(container.labels.get(LABEL, "")):
                     with contextlib.suppress(docker.errors.APIError):
@@ -229,7 +219,7 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
     if not spec.gpu:
         return variables
-    return variables | DRIVER | cuda_cache(CACHE if spec.cache else "")
+    return variables | channels.DRIVER | cuda_cache(CACHE if spec.cache else "")
 
 
 def sees(client: docker.DockerClient, image: str) -> bool:
