@@ -147,7 +147,7 @@ def test_an_answer_of_one_of_two_references_that_disagree_is_not_judged(tmp_path
     """Resize by scales with align_corners, as ONNX computes it and as all others do (onnx/onnx 2462)."""
     tmp_path.chmod(0o755)
     how = onnx_files.texts(mode="linear", coordinate_transformation_mode="align_corners")
-    shapes = {"x": [1, 1, 2, 4], "scales": [4], "y": [1, 1, None, None]}
+    shapes: dict[str, onnx_files.Shape] = {"x": [1, 1, 2, 4], "scales": [4], "y": [1, 1, None, None]}
     x, scales, y = (onnx_files.value(name, onnx_files.FLOAT, shape) for name, shape in shapes.items())
     content = onnx_files.model([onnx_files.node("Resize", ["x", "", "scales"], ["y"], how)], [], [x, scales], [y])
     np.save(tmp_path / "scales.npy", np.array([1, 1, 0.6, 0.6], np.float32))
