@@ -317,8 +317,9 @@ def explained() -> None:
 
 
 def attacks() -> None:
-    """Print what came of the last run of the fuzzer, and of the faults."""
+    """Print what came of the last run of the fuzzer, of the faults and of the signals."""
     fuzz, plain, faults = _trial("fuzz"), _trial("attacks"), _trial("faults")["results"]
+    signals = [each for part in _trial("signals")["parts"] for each in part["results"]]
     kept, lost, left = (sum(each[name] for each in faults) for name in ("kept", "lost", "left"))
     print(
         f"- Changed files, guided by coverage: {fuzz['cases']:,} cases for {len(fuzz['readers'])} readers, "
@@ -326,7 +327,11 @@ def attacks() -> None:
         f"{len(plain['readers'])}, {len(plain['failures'])} failed ([record](../reports/trials/attacks.json)).\n"
         f"- Faults: {len(faults)}, with {kept} finished windows kept and {lost} lost, {left} containers left, "
         f"{sum(bool(each['differences']) for each in faults)} records that differ "
-        "([record](../reports/trials/faults.md))."
+        "([record](../reports/trials/faults.md)).\n"
+        f"- Signals: {len(signals)}, in {len({each['phase'] for each in signals})} phases of a run: "
+        f"{sum(bool(each['left']) for each in signals)} left something behind; of "
+        f"{sum(each['goes_on'] is not None for each in signals)} runs that had begun, "
+        f"{sum(bool(each['goes_on']) for each in signals)} were finished ([record](../reports/trials/signals.json))."
     )
 
 
