@@ -559,7 +559,7 @@ def onnx_suite() -> None:
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     whole = record["sent"] == record["cases"]
     sent = f"All {record['cases']}" if whole else f"{record['sent']} of the {record['cases']}"
-    again = f", {record['again']} of them again after the reader was mended" if record.get("again") else ""
+    again = f", {record['again']} of them again, on another machine, after a mend" if record.get("again") else ""
     print(
         f"{sent} cases were sent on {record['started'][:10]}{again} "
         f"({versions}). Of those that the framework runs, and whose values are of types that NumPy has, were "

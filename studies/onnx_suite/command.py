@@ -102,7 +102,7 @@ class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
     sent: int
     """Of `cases`."""
     again: int = 0
-    """Of those sent, so many once more, after something was mended; the others' outcomes are older."""
+    """Of those sent, so many once more, after something was mended, on another machine than the one that is named."""
     cases: int
     counts: dict[str, dict[str, dict[str, int]]]
     """Cases by operator (or kind of case, of those with several), backend and outcome."""
