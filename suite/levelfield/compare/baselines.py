@@ -87,9 +87,13 @@ def read(name: str, reports: Path) -> Baseline:
         raise unknown("baseline", name, known)
     file = _file(name, reports)
     with explained(
-        f"{file} is not a baseline", "Set it again with `baseline set`.",
-        OSError, msgspec.MsgspecError, RecursionError, ValueError,
-    ):  # fmt: skip
+        f"{file} is not a baseline",
+        "Set it again with `baseline set`.",
+        OSError,
+        msgspec.MsgspecError,
+        RecursionError,
+        ValueError,
+    ):
         baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=file.parent), type=Baseline)
     if baseline.name != name:
         raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")

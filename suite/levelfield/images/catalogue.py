@@ -94,7 +94,7 @@ _HEADING = re.compile(
 )
 
 
-class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """One image of the catalogue."""
 
     name: str
@@ -177,8 +177,13 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
         row = tomllib.loads((folder / _CATALOGUE).read_text(encoding="utf-8"))[name]
         return msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
     except (
-        OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, msgspec.ValidationError,
-    ) as error:  # fmt: skip
+        OSError,
+        UnicodeDecodeError,
+        tomllib.TOMLDecodeError,
+        KeyError,
+        TypeError,
+        msgspec.ValidationError,
+    ) as error:
         raise LevelfieldError(
             f"The plug-in {plugin.label} has no image {name}: images/{_CATALOGUE} of its package does not describe it "
             f"({type(error).__name__}: {error}).",

@@ -93,8 +93,10 @@ def decode(content: bytes, name: str) -> ImagesFile:
     with explained(
         f"{name} names no images as `levelfield images push` writes them",
         f"Ask for its {NAME} again, or build the images here.",
-        msgspec.MsgspecError, UnicodeDecodeError, RecursionError,
-    ):  # fmt: skip
+        msgspec.MsgspecError,
+        UnicodeDecodeError,
+        RecursionError,
+    ):
         return msgspec.json.decode(content, type=ImagesFile)
 
 

@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal["time", "bytes", "rate", "number"]
 """What numbers are of: nanoseconds, bytes, a rate or a number without a unit."""
 Tone: TypeAlias = Literal[
     "", "muted", "best", "bad", "enough", "code", "series", "said", "note", "worse", "undecided", "aside", "fine"
-]  # fmt: skip
+]
 """How a cell looks; the last four are outcomes of a comparison (`compare.types`)."""
 _SCALES: Mapping[Kind, Callable[[float], Scale]] = {
     "time": units.scale_ns,
