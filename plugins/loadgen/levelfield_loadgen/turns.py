@@ -143,6 +143,8 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True):
     summary: str
     detail: str
     """The beginning of the log, which is whole unless LoadGen had thousands of errors to report."""
+    answered: int
+    """Samples that were computed."""
     not_served: int
 
 
