@@ -101,7 +101,7 @@ class Interrupted(Console):
 def test_an_interrupt_while_the_report_is_written_loses_nothing(begun: canaries.Harness) -> None:
     with pytest.raises(LevelfieldError, match="everything measured is kept") as caught:
         finish(begun.folder, Interrupted())
-    assert f"levelfield report {begun.folder.name}" in caught.value.fix
+    assert f"levelfield report {begun.folder.name} --reports {begun.folder.parent}." in caught.value.fix
     assert files.read(begun.folder).blocks == begun.record().blocks
 
 

@@ -28,9 +28,8 @@ def test_an_interrupted_run_keeps_what_it_has(
     command = Command(*JAX, reports, folder=tmp_path, environment={"TMPDIR": str(temporary)})
     until_a_round(command, reports)
     command.send(number)
-    one_clear_sentence(
-        command.wait(), "Interrupted; everything measured so far is kept.", "Go on with levelfield bench --resume"
-    )
+    kept, go_on = "Interrupted; everything measured so far is kept.", "Go on with levelfield bench --resume"
+    one_clear_sentence(command.wait(), kept, go_on, f"--reports {reports}.")
     (page,) = reports.glob(f"*/{REPORT}")
     one = files.read(page.parent)
     assert one.finished is None

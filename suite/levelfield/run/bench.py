@@ -20,7 +20,7 @@ from levelfield.record.schema import Image, Run
 from levelfield.report.progress import opened
 from levelfield.run import first_ranking
 from levelfield.run.announce import announce
-from levelfield.run.options import Options
+from levelfield.run.options import Options, elsewhere
 from levelfield.run.results import show_result, something_left
 from levelfield.run.start import check_readable, check_same, start_run
 from levelfield.schedule import data_sets, roofline
@@ -159,7 +159,7 @@ def conduct(
                 with resources.watch.phase("answering data sets"):
                     data_sets.hooks().answer(folder, resources, answered, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
-            _measure(run, folder, console, options.go_on.format(run=folder.name))
+            _measure(run, folder, console, options.go_on.replace("{run}", f"{folder.name}{elsewhere(folder.parent)}"))
         finally:
             remove_caches(resources.caches)
     return folder
@@ -189,7 +189,8 @@ def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
     except KeyboardInterrupt:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
-            fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} {folder.name}.",
+            fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} {folder.name}"
+            f"{elsewhere(folder.parent)}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE

@@ -1,6 +1,7 @@
 """The options of the commands that measure."""
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,7 +51,7 @@ class Options(msgspec.Struct, frozen=True):
     launcher_reason: str = ""
     """Why this launcher, where it is not the user's own choice."""
     go_on: str = "levelfield bench --resume {run}"
-    """What continues a run that was interrupted."""
+    """What continues a run that was interrupted; `{run}` stands for its name."""
     labels: tuple[str, ...] = ()
     target: float | None = None
     """Accuracy that is trained to; None: that of each network."""
@@ -81,6 +82,11 @@ class Own(msgspec.Struct, frozen=True):
     function: str | None = None
     """FILE.py:FUNCTION."""
     weights: tuple[Path, ...] = ()
+
+
+def elsewhere(reports: Path) -> str:
+    """Return the option by which a command finds runs that are not where it looks by itself, with a blank before it."""
+    return "" if reports == Options().reports else f" --reports {shlex.quote(str(reports))}"
 
 
 def own_of(values: Sequence[str]) -> Own:

@@ -29,7 +29,7 @@ from levelfield.record.append_only import AppendOnly
 from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Absent, Image
 from levelfield.run import bench
-from levelfield.run.options import Options
+from levelfield.run.options import Options, elsewhere
 from levelfield.run.upgrade import progress, store
 from levelfield.run.upgrade.progress import (
     FORMAT,
@@ -242,7 +242,7 @@ def _options(begun: Begun, reports: Path) -> Options:
     return Options(
         reports=reports,
         command=(*bench.OF_AN_UPGRADE, begun.name),
-        go_on=f"levelfield upgrade next {begun.name}, in this boot",
+        go_on=f"levelfield upgrade next {begun.name}{elsewhere(reports)}, in this boot",
         **msgspec.structs.asdict(begun.how),
     )
 

@@ -6,7 +6,6 @@ of two boots are never mixed.
 """
 
 import enum
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -19,6 +18,7 @@ from levelfield.images.base import Source
 from levelfield.plan import Selection
 from levelfield.record.append_only import Lost
 from levelfield.report.units import plural
+from levelfield.run.options import elsewhere
 
 FORMAT = 1
 """Version of the journal: a reader refuses a newer one."""
@@ -327,7 +327,7 @@ def _check_order(state: State, side: Side) -> None:
 
 def advice(state: State, reports: Path = Path("reports")) -> str:
     """Say in one sentence what the operator does next."""
-    there = "" if reports == Path("reports") else f" --reports {shlex.quote(str(reports))}"
+    there = elsewhere(reports)
     name, boots = state.begun.name, plural(state.begun.boots, "boot")
     phase = state.phase
     again = f"levelfield upgrade next {name}{there}"
