@@ -110,7 +110,7 @@ def _changed(series: Series, one: ChangePoint) -> Iterator[RenderableType]:
     """Yield what differs in the environment at a change of level."""
     yield text(f"{_change(one.ratio, series.unit)} from {one.run} on; what is not as it was in {one.before}:", "bold")
     if not one.differences:
-        yield text("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
+        yield text("  nothing in the records: look at what else ran there, and measure again.", "dim")
         return
     yield rendered(tables.make("", _DIFFERENCES, one.differences[:_MOST_DIFFERENCES]))
     if len(one.differences) > _MOST_DIFFERENCES:

@@ -157,7 +157,7 @@ def layout(topology: Topology) -> Facts:
     if not topology.nodes:
         return dict.fromkeys(("NUMA layout", "NUMA distances"), Absent("the kernel shows no NUMA nodes"))
     rows = [" ".join(map(str, node.distances.values())) for node in topology.nodes]
-    alone = len(topology.nodes) == 1  # what it holds is said of the machine; a hypervisor adds to it as it is used
+    alone = len(topology.nodes) == 1  # its memory is the machine's, which grows where a hypervisor adds some
     return {
         "NUMA layout": "; ".join(_cpus_of(node) if alone else _in_words(node) for node in topology.nodes),
         "NUMA distances": "; ".join(rows) if all(rows) else Absent("the kernel does not say"),
