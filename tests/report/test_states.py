@@ -54,8 +54,8 @@ def said(found: Run) -> tuple[str, list[str]]:
 
 
 SENTENCE = (
-    "Measured while no neighbour was busy (90 % of 100 probes); when one is, jax takes up to 1.65× as long (ResNet-50, "
-    "latency), openvino 1.11×."
+    "Only calm windows count, while no neighbour was busy (90 % of 100 probes were calm); when one is, jax takes up to "
+    "1.65× as long (ResNet-50, latency), openvino 1.11×."
 )
 
 
@@ -116,7 +116,9 @@ def test_a_case_says_where_it_differs_from_the_run(first: Run, words: str) -> No
     case = msgspec.structs.replace(first.blocks[0].case, batch=8)
     other = msgspec.structs.replace(first.blocks[0], case=case)
     sentence, cases = said(msgspec.structs.replace(whole, blocks=(other, *whole.blocks)))
-    assert sentence.startswith("Measured while no neighbour was busy (90 % of 200 probes), except where a case says")
+    assert sentence.startswith(
+        "Only calm windows count, while no neighbour was busy (90 % of 200 probes were calm), except where a case says"
+    )
     assert cases[0].startswith(words)
     assert cases[1] == ""
 

@@ -140,7 +140,9 @@ class Worker:
 
     def overdue(self, timeout_s: float) -> WorkerError:
         """End a worker whose reply did not come within `timeout_s`, and return its error."""
-        return self._lost("timeout", f"did not finish {self._request} within {timeout_s:.0f} s.")
+        return self._lost(
+            "timeout", f"did not finish {self._request} within {timeout_s:.0f} s; --backends leaves it out."
+        )
 
     def _receive(self, timeout_s: float) -> Reply:
         try:

@@ -43,8 +43,13 @@ def title(analysis: Analysis) -> str:
     arms = {row.arm for block in chosen for row in block.rows if row.standing != "control"}
     where = models[0] if len(models) == 1 else f"{len(models)} models"
     kind = f"{scenarios.pop()}: fastest" if len(scenarios) == 1 else "Fastest"
-    loud = analysis.status.too_disturbed or (isinstance(analysis.states, BlockStates) and not _calm(analysis))
-    return f"{kind} of {units.plural(len(arms), 'arm')} on {where}{', on a contended machine' if loud else ''}"
+    loud = ", on a contended machine" if contended(analysis) else ""
+    return f"{kind} of {units.plural(len(arms), 'arm')} on {where}{loud}"
+
+
+def contended(analysis: Analysis) -> bool:
+    """Whether what a run says is of a machine that others used."""
+    return analysis.status.too_disturbed or (isinstance(analysis.states, BlockStates) and not _calm(analysis))
 
 
 def answers(analysis: Analysis) -> tuple[Answer, ...]:

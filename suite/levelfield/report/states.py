@@ -12,8 +12,8 @@ SLOWED = 1.05
 def sentence(analysis: Analysis) -> str:
     """Say in which state of the machine a run measured, and what contention would do; empty: it timed no windows.
 
-    `Measured while no neighbour was busy (90 % of 2 341 probes); when one is, onnxruntime takes up to 1.65× as long
-    (MLP, throughput), openvino 1.11×.`
+    `Only calm windows count, while no neighbour was busy (90 % of 2 341 probes were calm); when one is, onnxruntime
+    takes up to 1.65× as long (MLP, throughput), openvino 1.11×.`
     """
     found = analysis.states
     if found is None:
@@ -35,7 +35,10 @@ def sentence(analysis: Analysis) -> str:
                 "busy nor what contention would do is known."
             )
         case "two states seen" if was_calm(analysis):
-            return f"Measured while no neighbour was busy ({share}){unlike}; {_contention(analysis)}."
+            return (
+                f"Only calm windows count, while no neighbour was busy ({share} were calm){unlike}; "
+                f"{_contention(analysis)}."
+            )
         case "two states seen":
             return (
                 f"Measured whatever neighbours did ({share} were calm): no window was calm from before to after, so "

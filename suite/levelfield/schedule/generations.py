@@ -245,6 +245,7 @@ class Generations:
                 running=self._live,
                 expected_ns=self._expected_ns(case, arms),
                 seed=seed,
+                listener=self._listener,
             )
         self.keep(outcomes)
         for outcome in outcomes:

@@ -19,6 +19,7 @@ from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
 from levelfield.prepare.own_model import store
 from levelfield.record.schema import Arm, Case, Failure, Launch
+from levelfield.schedule.listener import ProgressListener, SilentListener
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, run_jobs, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder, task_for
@@ -31,6 +32,8 @@ from levelfield.zoo.weights import Arrays
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
+SAID_EVERY_S = 10.0
+"""A compiler may take minutes, in which a user has to see what is waited for."""
 PROBE_TIMEOUT_S = 60.0
 PADDING_BITS = 12
 
@@ -45,10 +48,12 @@ def bring_up(
     running: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
     seed: int | None = None,
+    listener: ProgressListener = SilentListener(),  # noqa: B008 (it keeps nothing)
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
 
-    `seed`: from which the padding of each launch's environment is drawn; None: there is none.
+    `seed`: from which the padding of each launch's environment is drawn; None: there is none. `listener`: is told every
+    few seconds what loads.
 
     Raises LevelfieldError: when the engine is gone.
     """
@@ -60,7 +65,7 @@ def bring_up(
                 outcomes.append(_reuse(resources, case, earlier))
             else:
                 outcomes.append(_to_launch(resources, case, arm, 0 if seed is None else padding_of(arm, seed)))
-        _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
+        _load_all(resources, case, outcomes, expected_ns, listener, launch_measured=launch_measured)
         _end_disagreeing(resources, case, outcomes)
         if verify:
             with resources.watch.phase("verifying"):
@@ -172,6 +177,7 @@ def _load_all(
     case: Case,
     outcomes: Sequence[Outcome],
     expected_ns: Mapping[str, float],
+    listener: ProgressListener,
     *,
     launch_measured: bool,
 ) -> None:
@@ -188,12 +194,14 @@ def _load_all(
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
         if not loading:
             continue
-        answered = wait_for_answers(list(loading), min(deadline for _, deadline in loading.values()))
+        listener.progress("loading " + ", ".join(outcome.arm.id for outcome, _ in loading.values()), {})
+        first = min(loading, key=lambda each: loading[each][1])
+        deadline = loading[first][1]
+        answered = wait_for_answers(list(loading), min(deadline, time.monotonic() + SAID_EVERY_S))
         for worker in answered:
             _finish_load(loading.pop(worker)[0])
-        if not answered:
-            worker = min(loading, key=lambda each: loading[each][1])
-            fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
+        if not answered and time.monotonic() >= deadline:
+            fail(loading.pop(first)[0], "load", first.overdue(LOAD_TIMEOUT_S))
 
 
 def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch_measured: bool) -> None:

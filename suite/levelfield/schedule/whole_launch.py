@@ -49,7 +49,7 @@ def cold_starts(made: OpenGeneration, arms: Sequence[Arm], *, keep_workers: bool
     with ended_on_error(outcomes):
         for number, arm in enumerate(shuffled(arms, made.seed), start=1):
             shutil.rmtree(cache_folder(made.resources, made.block.case, arm), ignore_errors=True)
-            outcomes += bring_up(made.resources, made.block.case, [arm], seed=made.seed)
+            outcomes += bring_up(made.resources, made.block.case, [arm], seed=made.seed, listener=made.listener)
             made.write(outcomes[-1])
             if not keep_workers:
                 end_workers(outcomes)
@@ -64,7 +64,9 @@ def peak_memory(made: OpenGeneration, arms: Sequence[Arm], expected_ns: Mapping[
     kept alive, since what they do after the reading does not change it either.
     """
     resources, case, order = made.resources, made.block.case, shuffled(arms, made.seed)
-    outcomes = bring_up(resources, case, order, verify=False, expected_ns=expected_ns, seed=made.seed)
+    outcomes = bring_up(
+        resources, case, order, verify=False, expected_ns=expected_ns, seed=made.seed, listener=made.listener
+    )
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)

@@ -202,6 +202,6 @@ def _title(found: Analysis) -> str:
     models = tuple(each for each in found.blocks if not _is_operator(each))
     count = len(found.blocks) - len(models)
     if not count:
-        return answers.overall(found)
+        return answers.overall(found) + (" On a contended machine." if answers.contended(found) else "")
     counted = f"{plural(count, 'operator')} compared."
     return f"{answers.overall(replace(found, blocks=models))} {counted}" if models else counted

@@ -5,6 +5,8 @@ with the same ones; the reference is the same network in float64, on the same in
 """
 
 import copy
+import re
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -36,11 +38,12 @@ def export(own: Own, folder: Path) -> messages.Exported:
     """
     import torch
 
-    network, given = written(own.python or "", own.function)
+    file = own.python or ""
+    network, given = written(file, own.function)
     module: Any = network if isinstance(network, torch.nn.Module) else _module(torch, network)
     module.eval()
-    _check_runs(torch, module, given)
-    answers, moves, unanswered = _in_float64(torch, module, given)
+    _check_runs(torch, module, given, file)
+    answers, moves, unanswered = _in_float64(torch, module, given, file)
     reply = messages.Exported(
         files={}, opset=0, versions={}, answers=answers, unanswered=unanswered, sensitivities=moves
     )
@@ -49,9 +52,9 @@ def export(own: Own, folder: Path) -> messages.Exported:
         made = onnx_export.export_module(module, example, folder)
         reply = msgspec.structs.replace(reply, opset=made.opset, versions=made.versions)
     except Exception as error:  # noqa: BLE001  (whatever an exporter raises is its reason)
-        for file in folder.iterdir():
-            file.unlink()
-        reply = msgspec.structs.replace(reply, unexported=_reason(error))
+        for part in folder.iterdir():
+            part.unlink()
+        reply = msgspec.structs.replace(reply, unexported=_reason(error, file))
     return msgspec.structs.replace(reply, inputs=_kept(given, folder), files=files_in(folder))
 
 
@@ -65,18 +68,18 @@ def _module(torch: _Any, function: _Any) -> _Any:
     return Function()
 
 
-def _check_runs(torch: _Any, module: _Any, given: Arrays) -> None:
+def _check_runs(torch: _Any, module: _Any, given: Arrays, file: str) -> None:
     """Refuse inputs that the network does not take: every framework would fail on them in words of its own."""
     try:
         with torch.no_grad():
             copy.deepcopy(module)(*[torch.from_numpy(array) for array in given.values()])
     except Exception as error:
         kinds = ", ".join(f"{name}: {array.dtype} {list(array.shape)}" for name, array in given.items())
-        raise Unsupported(f"The network does not take its inputs ({kinds}): {_reason(error)}.") from error
+        raise Unsupported(f"The network does not take its inputs ({kinds}): {_reason(error, file)}.") from error
 
 
 def _in_float64(
-    torch: _Any, module: _Any, given: Arrays
+    torch: _Any, module: _Any, given: Arrays, file: str
 ) -> tuple[tuple[messages.Output, ...], tuple[Sensitivity, ...], str]:
     """Return the network's answer in float64, and how far that moves; or none, and why."""
     double = copy.deepcopy(module)
@@ -104,7 +107,7 @@ def _in_float64(
             found = answer(None)
             moves = largest(found, answer)
     except Exception as error:  # noqa: BLE001  (the network's own code may raise anything)
-        return (), (), _reason(error)
+        return (), (), _reason(error, file)
     narrow = sorted({each.dtype.name for each in found if each.dtype.kind in "fc" and each.dtype.name not in _WIDE})
     if narrow:
         return (), (), f"asked for float64, it answers in {', '.join(narrow)}"
@@ -121,9 +124,16 @@ def _kept(given: Arrays, folder: Path) -> tuple[OwnInput, ...]:
     return tuple(kept)
 
 
-def _reason(error: Exception) -> str:
-    """Return the last cause's own words, on one line."""
-    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:REASON_CHARS]
+def _reason(error: Exception, file: str) -> str:
+    """Return the last cause's own words, on one line, with the line of the user's file that it came from."""
+    chain = [error]
+    while isinstance(cause := chain[-1].__cause__, Exception):
+        chain.append(cause)
+    places = [
+        frame.lineno for each in chain for frame in traceback.extract_tb(each.__traceback__) if frame.filename == file
+    ]
+    # A tracer runs the file's code by itself, and names the line in its message alone.
+    places += [int(line) for each in chain for line in re.findall(rf'File "{re.escape(file)}", line (\d+)', str(each))]
+    lines = [line.strip() for line in str(chain[-1]).splitlines() if line.strip()]
+    where = f" (line {places[-1]} of the file)" if places else ""
+    return f"{type(chain[-1]).__name__}: {lines[0] if lines else ''}"[:REASON_CHARS] + where
