@@ -10,7 +10,16 @@ from levelfield.record.schema import Arm, Block, Case, Generation, Launch, Setti
 from levelfield.scenarios import ScenarioName
 from levelfield.schedule import pacing
 from levelfield.schedule.outcomes import Outcome
-from levelfield.schedule.pacing import Clock, apart_s, clock, completed, fitting, remaining_passes, reusable_workers
+from levelfield.schedule.pacing import (
+    Clock,
+    apart_s,
+    clock,
+    completed,
+    expected_loads_ns,
+    fitting,
+    remaining_passes,
+    reusable_workers,
+)
 from tests.records_builder import make_run
 
 SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings
@@ -145,3 +154,9 @@ def test_who_goes_on_to_the_next_case() -> None:
     assert set(reusable_workers((one, two, other), outcomes(one, two, other))) == {"jax", "jax#2", "torch"}
     assert set(reusable_workers((one, other), outcomes(one, two, other))) == {"jax", "torch"}
     assert reusable_workers((one,), {}) == {}
+
+
+def test_a_new_model_loads_first_what_took_longest_for_another() -> None:
+    seen = {("mlp", "torch-compile"): 5.0, ("mlp", "jax"): 1.0, ("bert", "jax"): 3.0}
+    assert expected_loads_ns(seen, "bert", ["jax", "torch-compile", "torch"]) == {"jax": 3.0, "torch-compile": 5.0}
+    assert expected_loads_ns({}, "bert", ["jax"]) == {}

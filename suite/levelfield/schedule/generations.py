@@ -346,8 +346,7 @@ class Generations:
             self._load_ns[case.model, launch.arm] = launch.startup.import_ns + launch.startup.load_ns
 
     def _expected_ns(self, case: Case, arms: Sequence[Arm]) -> dict[str, float]:
-        """Return how long these arms took to load last time, where that is known."""
-        return {arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns}
+        return pacing.expected_loads_ns(self._load_ns, case.model, [arm.id for arm in arms])
 
     def _record_launch(self, block: str, index: int, outcome: Outcome) -> None:
         self._journal.write(LaunchDone(block, index, outcome.launch))

@@ -239,6 +239,16 @@ def _peak_is_known(block: Block) -> bool:
     return bool(complete) and fresh.issuperset(arm.id for arm in block.arms)
 
 
+def expected_loads_ns(seen: Mapping[tuple[str, str], float], model: str, arms: Sequence[str]) -> dict[str, float]:
+    """Return how long arms took to load a model last time, in nanoseconds; a model that is new: another model.
+
+    `seen`: by model and arm.
+    """
+    others = {arm: load_ns for (_, arm), load_ns in seen.items()}
+    own = {arm: load_ns for (which, arm), load_ns in seen.items() if which == model}
+    return {arm: (others | own)[arm] for arm in arms if arm in others}
+
+
 def reusable_workers(arms: Sequence[Arm], running: Mapping[str, Outcome]) -> dict[str, Outcome]:
     """Return the workers that are reused for the next case.
 
