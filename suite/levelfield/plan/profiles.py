@@ -93,7 +93,7 @@ STANDARD = Profile(
     "ranked with intervals",
     scenarios=("latency", "throughput", "memory"),
     generations=5,
-    rounds=4,
+    rounds=6,
     rounds_ns=8_000_000_000,
     window_ns=50_000_000,
     min_calls=1,
