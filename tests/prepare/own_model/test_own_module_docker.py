@@ -13,8 +13,7 @@ from tests.engines import none_left
 pytestmark = pytest.mark.docker
 
 TORCH = """
-import numpy as np
-import torch
+import numpy as np, torch
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -32,15 +31,13 @@ def build():
     return (lambda x: jnp.tanh(x @ w)), (np.ones((4, 16), np.float32),)
 """
 TENSORFLOW = """
-import numpy as np
-import tensorflow as tf
+import numpy as np, tensorflow as tf
 def build():
     w = tf.Variable(tf.random.normal([16, 3]))
     return (lambda x: tf.tanh(x @ w)), (np.ones((4, 16), np.float32),)
 """
 SORTED = """
-import numpy as np
-import torch
+import numpy as np, torch
 class Net(torch.nn.Module):
     def forward(self, x):
         return torch.from_numpy(np.sort(x.numpy()))
@@ -55,9 +52,7 @@ def build():
     return jax.vmap(lambda row: jnp.sum((jnp.eye(3) @ row) ** 2)), {"x": rows}
 """
 UNSEEDED = """
-import os
-import numpy as np
-import torch
+import os, numpy as np, torch
 def build():
     w = torch.frombuffer(bytearray(os.urandom(64)), dtype=torch.uint8).float()
     return (lambda x: x * w), (np.ones(64, np.float32),)
@@ -65,9 +60,9 @@ def build():
 
 
 def bench(folder: Path, name: str, *options: str) -> Command:
-    given = ("--model", folder / f"{name}.py:build", "--reports", folder / f"reports-{name}", *options)
-    short = ("--profile", "smoke", "--control", "none", "--threads", "1", "--budget", "5s")
-    return run("bench", *short, *given, folder=folder)
+    model, reports = folder / f"{name}.py:build", folder / f"reports-{name}"
+    short = ("--profile", "smoke", "--control", "none", "--threads", "1", "--budget", "5s", *options)
+    return run("bench", *short, "--model", model, "--reports", reports, folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -130,4 +125,7 @@ def test_a_version_with_one_wrong_row_is_not_equal(engine: docker.DockerClient, 
     said = " ".join(command.out.split())
     assert "jax@0.10.2 gives no valid answer in the only case. The answer became unequal to the reference." in said
     assert "however small the error of all numbers together" in said
+    mended = run("ab", "jax@0.10.2", "jax", "--profile", "smoke", *rows, folder=tmp_path)
+    assert mended.code == 0, mended.err + mended.out
+    assert "where the answer of jax@0.10.2 was wrong" in " ".join(mended.out.split())
     assert none_left(engine, command.pid)

@@ -188,7 +188,7 @@ def of_float64(model: OwnFile, exported: Exported) -> Reference:
 
 
 def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, progress: Progress) -> Reference:
-    """Let the first arm answer for a network in Python: its answer is what all others are held against.
+    """Let an arm answer for a network in Python: its answer is what all others are held against.
 
     Raises LevelfieldError: it does not answer, or with what nothing can be compared with.
     """

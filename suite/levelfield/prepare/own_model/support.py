@@ -32,7 +32,7 @@ def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, .
 def left_out(own: OwnFile, backends: Sequence[str]) -> tuple[Warning_, ...]:
     """Say which of the backends that read ONNX do not get a network of another framework than PyTorch, and why."""
     names = [name for name in backends if registry.get(name).reads == "onnx" and not readers([name], own)]
-    return (notices.left_out(names, _why(own), "Convert it, and give the ONNX file to --model."),) if names else ()
+    return (notices.left_out(names, _why(own), "Give --model an ONNX file that you made of it."),) if names else ()
 
 
 def _why(own: OwnFile) -> str:
@@ -66,10 +66,8 @@ def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) 
     """
     for scenario in requested:
         if reason := get(scenario).not_of_a_file:
-            raise LevelfieldError(
-                f"{own.file} cannot be measured in {scenario}: {reason}.",
-                fix="Ask for latency, throughput, memory or cold-start.",
-            )
+            said = f"{own.file} cannot be measured in {scenario}: {reason}."
+            raise LevelfieldError(said, fix="Ask for latency, throughput, memory or cold-start.")
     return tuple(requested) or tuple(scenario for scenario in otherwise if not get(scenario).not_of_a_file)
 
 
@@ -94,13 +92,11 @@ def check_batches(own: OwnFile, requested: Sequence[int], *, named: bool) -> Non
     """
     if own.batched:
         return
+    said = f"The shapes of {own.file} are fixed, so that a call counts as one item"
     if any(batch != 1 for batch in requested):
-        raise LevelfieldError(
-            f"The shapes of {own.file} are fixed, so that a call counts as one item.",
-            fix="Leave out --batch, or give an ONNX file whose first dimension has no size.",
-        )
-    if named:
-        raise LevelfieldError(
-            f"The shapes of {own.file} are fixed, so that a call counts as one item: its throughput is 1 ÷ latency.",
-            fix="Ask for --scenarios latency, or give an ONNX file whose first dimension has no size.",
-        )
+        other = "Leave out --batch"
+    elif named:
+        said, other = f"{said}: its throughput is 1 ÷ latency", "Ask for --scenarios latency"
+    else:
+        return
+    raise LevelfieldError(f"{said}.", fix=f"{other}, or give an ONNX file whose first dimension has no size.")
