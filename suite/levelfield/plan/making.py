@@ -46,7 +46,9 @@ def make(
     close matches), and selections that cannot be.
     """
     all_names = (*names_of_backends(), *registry.names_on_gpus_only())
+    missing: tuple[Warning_, ...] = ()
     if selection.own is not None:
+        missing = support.left_out(selection.own, () if selection.backends else names_of_backends())
         all_names = support.readers(all_names, selection.own)
     twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
     if twice is not None:
@@ -55,7 +57,6 @@ def make(
         )
     backends = selection.backends or all_names
     requested = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
-    missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
         requested, missing = only_installed(requested, exported=selection.own is None)
     placement = _place(selection, requested, here, named=bool(selection.backends))

@@ -75,7 +75,7 @@ def table(run: Run, analysis: Analysis) -> Table:
 
     reference = "the float64 reference"
     if run.settings.own is not None:
-        reference = "the first arm" if run.settings.own.function else "ONNX Runtime without its optimisations"
+        reference = "one arm" if run.settings.own.function else "ONNX Runtime without its optimisations"
         if run.of_float64:
             reference = "the network in float64"
     arms_by_name = [arms[name] for name in sorted(arms)]

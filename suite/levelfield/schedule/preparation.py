@@ -11,6 +11,7 @@ import msgspec
 
 from levelfield import plugins
 from levelfield.backends.info import ONNX
+from levelfield.compatibility import frameworks, gate
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
@@ -135,14 +136,15 @@ def _own(
 ) -> tuple[reference.Reference, ...]:
     """Compute the reference of the user's own file, for each of its sizes.
 
-    A network in Python is compared with its own answer in float64, or else with that of the first arm of its framework.
+    A network in Python is compared with its own answer in float64, or else with that of the first arm of its framework
+    whose version is not known to answer wrongly.
     """
     if plan.own is None:
         return ()
     if exported is not None and exported.answers:
         return (reference.of_float64(plan.own, exported),)
-    native = (arm for arm in plan.answering if file_key(plan.blocks[0].case, arm) is None)
-    arm = next(iter(_reference_arm(plan)), None) or next(native, None)
+    native = [arm for arm in plan.answering if file_key(plan.blocks[0].case, arm) is None]
+    arm = next(iter(_reference_arm(plan)), None) or min(native, key=_known_wrong, default=None)
     if arm is None:
         why = exported.unanswered if exported is not None else "it was not asked"
         raise LevelfieldError(
@@ -179,6 +181,11 @@ def _own(
     return tuple(
         second_opinion.with_moves(each, launcher=launchers[""], spec=spec, progress=listener.say) for each in computed
     )
+
+
+def _known_wrong(arm: Arm) -> bool:
+    versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
+    return any(frameworks.known_wrong(gate.read(), versions, arm.backend))
 
 
 def _made(

@@ -95,25 +95,21 @@ def test_what_cannot_be_measured_is_refused_in_a_sentence(tmp_path: Path) -> Non
         return onnx_files.write(tmp_path, "odd.onnx", onnx_files.model([], [], inputs, outputs))
 
     number = onnx_files.value("x", onnx_files.FLOAT, [1])
-    with refused("has no inputs"):
-        read(of([], [number]))
-    with refused("has no outputs"):
-        read(of([number], []))
-    with refused("input x of odd.onnx takes string"):
-        read(of([onnx_files.value("x", onnx_files.STRING, [1])], [number]))
-    with refused("input x of odd.onnx takes bfloat16"):
-        read(of([onnx_files.value("x", onnx_files.BFLOAT16, [1])], [number]))
-    with refused("input x of odd.onnx takes uint4"):
-        read(of([onnx_files.value("x", 21, [1])], [number]))
-    with refused("does not say how many dimensions its input x has"):
-        read(of([onnx_files.value("x", onnx_files.FLOAT, None)], [number]))
+    for takes, answers, says in (
+        ([], [number], "has no inputs"),
+        ([number], [], "has no outputs"),
+        ([number, number], [number], "two inputs called x"),
+        ([number], [number, number], "two outputs called x"),
+        ([onnx_files.value("x", onnx_files.FLOAT, None)], [number], "does not say how many dimensions its input x has"),
+    ):
+        with refused(says):
+            read(of(takes, answers))
+    for element, name in ((onnx_files.STRING, "string"), (onnx_files.BFLOAT16, "bfloat16"), (21, "uint4")):
+        with refused(f"input x of odd.onnx takes {name}"):
+            read(of([onnx_files.value("x", element, [1])], [number]))
     for kind, says in ((4, "a sequence"), (5, "a map"), (8, "a sparse tensor"), (9, "an optional value")):
         with refused(f"output y of odd.onnx is {says}", "zipmap=False"):
             read(of([number], [protobuf.text(1, b"y") + protobuf.text(2, protobuf.text(kind, b""))]))
-    with refused("two inputs called x"):
-        read(of([number, number], [number]))
-    with refused("two outputs called x"):
-        read(of([number], [number, number]))
 
 
 def test_operators_that_nobody_can_compare_or_run_are_named(tmp_path: Path) -> None:

@@ -117,29 +117,17 @@ def _as_they_are(kind: str) -> tuple[bytes, tuple[str, ...], str]:
         return onnx_files.model([product], [weights, scales], [x], [y]), (), "int4"
     if kind == "an empty past":
         node = onnx_files.node("Concat", ["cache", "x"], ["y"], onnx_files.integer("axis", 1))
-        given = [
-            onnx_files.value(name, onnx_files.FLOAT, ["batch", side, 4])
-            for name, side in (("cache", "past"), ("x", "s0"))
-        ]
-        return (
-            onnx_files.model([node], [], given, [onnx_files.value("y", onnx_files.FLOAT, ["batch", "past + s0", 4])]),
-            ("--input", "past=0", "--input", "s0=5"),
-            "fp32",
-        )
+        sides = {"cache": "past", "x": "s0", "y": "past + s0"}
+        cache, x, y = (onnx_files.value(name, onnx_files.FLOAT, ["batch", side, 4]) for name, side in sides.items())
+        return onnx_files.model([node], [], [cache, x], [y]), ("--input", "past=0", "--input", "s0=5"), "fp32"
     if kind == "answered, unread":
         x, y, z = (onnx_files.value(name, onnx_files.FLOAT, ["batch", 4]) for name in ("x", "y", "z"))
         return onnx_files.model([onnx_files.node("Identity", ["x"], ["y"])], [], [x, z], [y]), (), "fp32"
     nodes = [onnx_files.node("MatMul", ["x", "w"], ["hidden"]), onnx_files.node("Add", ["hidden", "state"], ["y"])]
-    given = [
-        onnx_files.value("x", onnx_files.FLOAT, ["batch", 8]),
-        onnx_files.value("state", onnx_files.FLOAT, [2, "batch", 8]),
-    ]
+    x = onnx_files.value("x", onnx_files.FLOAT, ["batch", 8])
+    state, y = (onnx_files.value(name, onnx_files.FLOAT, [2, "batch", 8]) for name in ("state", "y"))
     weights = onnx_files.tensor("w", stream.standard_normal((8, 8)).astype("<f4"))
-    return (
-        onnx_files.model(nodes, [weights], given, [onnx_files.value("y", onnx_files.FLOAT, [2, "batch", 8])]),
-        (),
-        "fp32",
-    )
+    return onnx_files.model(nodes, [weights], [x, state], [y]), (), "fp32"
 
 
 @pytest.mark.extended

@@ -1,12 +1,18 @@
 """The second opinion on a user's ONNX file: how far it moves, and what nobody's product answers."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
+import pytest
 
+from levelfield.backends.protocol import Unsupported
 from levelfield.prepare.own_model import reference, second_opinion
 from levelfield.record.schema import Parity
-from levelfield.worker.messages import Output, Sensed, Verified
-from levelfield.zoo.spec import Sensitivity
+from levelfield.worker import own_sensitivity
+from levelfield.worker.messages import Output, Sense, Sensed, Verified
+from levelfield.zoo.spec import Own, Sensitivity
+from tests.prepare.own_model import onnx_files
 
 RIGHT = np.linspace(-1.0, 1.0, 600).reshape(2, 300)
 KNOWN = (reference.Answer("y", RIGHT.astype(np.float32).astype(np.float64), exact=False),)
@@ -82,3 +88,12 @@ def test_a_sensitive_file_has_a_wider_tolerance_and_a_quantised_one_that_of_roun
     assert judged(RIGHT * 1.004, sensitive).equal
     assert not judged(RIGHT * 1.01, sensitive).equal
     assert not judged(RIGHT * 1.004, answer, "int8").equal, "the reference is the same quantised file"
+
+
+def test_a_file_of_more_than_2_gib_is_not_moved(tmp_path: Path) -> None:
+    """Protobuf cannot write it again: it says so before it reads the weights."""
+    (tmp_path / "model.onnx").write_bytes(onnx_files.classifier(beside="m.onnx_data"))
+    with (tmp_path / "m.onnx_data").open("wb") as beside:
+        beside.truncate(1 << 31)
+    with pytest.raises(Unsupported, match="with its weights it is longer than 2 GiB"):
+        own_sensitivity.answer(Sense(str(tmp_path / "model.onnx"), Own(()), 1, 2, 1))

@@ -1,8 +1,10 @@
 """What a user's own file can be measured with."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from levelfield import plan
 from levelfield.backends.protobuf import number
 from levelfield.plan import Selection
 from levelfield.prepare.own_model import store
+from levelfield.record.schema import OwnFile
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 
@@ -86,3 +89,15 @@ def test_fixed_shapes_leave_no_choice(tmp_path: Path) -> None:
     assert {block.case.scenario for block in made.blocks} == {"cold-start", "memory", "latency"}
     recorded = Selection("full", own=one, scenarios=("throughput",), batches_of={one.model: (1,)})
     assert [block.case.batch for block in plan.make(recorded).blocks] == [1], "as it was measured before"
+
+
+def test_who_is_left_out_of_a_network_of_jax_and_why() -> None:
+    one = OwnFile("net", "net.py", "0" * 64, 1, (), (), "fp32", 0, function="build", framework="jax")
+    made = plan.make(Selection("smoke", own=one))
+    assert {arm.backend for arm in made.answering} == {"jax"}
+    (warning,) = [each for each in made.warnings if each.code == "left-out"]
+    assert re.fullmatch("Left out, since .*; jax2onnx 0.17.1, .*: onnxruntime, openvino.", warning.message)
+    with refused("cannot run it: networks of PyTorch alone", "jax2onnx 0.17.1"):
+        plan.make(Selection("smoke", own=one, backends=("jax", "onnxruntime")))
+    made = plan.make(Selection("smoke", own=msgspec.structs.replace(one, framework="torch")))
+    assert "left-out" not in {each.code for each in made.warnings}

@@ -57,6 +57,7 @@ _MEND = (
     "Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its own with "
     "--input NAME=FILE.npy."
 )
+_GIVE = "Give it inputs of its own: --input NAME=FILE.npy."
 _NOTHING = parity.Errors(0.0, None, 0.0, finite=True, element=0.0)
 """Of an output without numbers."""
 _WRONG = parity.Errors(math.inf, None, math.inf, finite=False)
@@ -187,7 +188,7 @@ def of_float64(model: OwnFile, exported: Exported) -> Reference:
 
 
 def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, progress: Progress) -> Reference:
-    """Let the first arm answer for a network in Python: its answer is what all others are held against.
+    """Let an arm answer for a network in Python: its answer is what all others are held against.
 
     Raises LevelfieldError: it does not answer, or with what nothing can be compared with.
     """
@@ -364,17 +365,11 @@ def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
     for name, output in zip(model.outputs, outputs, strict=False):
         values = array(output)
         if values is None or not (given or np.isfinite(values).all()):
-            raise LevelfieldError(
-                f"To its inputs {model.file} answers with NaN or infinity ({name}), and nothing can be compared "
-                "with that.",
-                fix="Give it inputs of its own: --input NAME=FILE.npy.",
-            )
+            said = f"answers with NaN or infinity ({name}), and nothing can be compared with that."
+            raise LevelfieldError(f"To its inputs {model.file} {said}", fix=_GIVE)
         found.append(Answer(name, values, output.exact))
     if len(found) != len(model.outputs) or not (given or any(each.values.size for each in found)):
-        raise LevelfieldError(
-            f"To its inputs {model.file} answers with nothing.",
-            fix="Give it inputs of its own: --input NAME=FILE.npy.",
-        )
+        raise LevelfieldError(f"To its inputs {model.file} answers with nothing.", fix=_GIVE)
     return tuple(found)
 
 

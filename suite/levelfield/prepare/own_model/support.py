@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.record.schema import Arm, OwnFile
+from levelfield.record import warnings as notices
+from levelfield.record.schema import Arm, OwnFile, Warning_
 from levelfield.scenarios import get
 
 REFERENCE = "onnxruntime"
 """Image of the reference of its outputs."""
 EXPORTED = "torch"
 """Framework whose networks are exported to ONNX."""
+_TRIED = {"jax": "; jax2onnx 0.17.1, tried with JAX 0.12.0.1, fails where jax.jit is called"}
 SIZED_AS = "resnet50"
 """Model whose batches a profile uses for a file, whose size is not known."""
 
@@ -27,6 +29,16 @@ def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, .
     )
 
 
+def left_out(own: OwnFile, backends: Sequence[str]) -> tuple[Warning_, ...]:
+    """Say which of the backends that read ONNX do not get a network of another framework than PyTorch, and why."""
+    names = [name for name in backends if registry.get(name).reads == "onnx" and not readers([name], own)]
+    return (notices.left_out(names, _why(own), "Give --model an ONNX file that you made of it."),) if names else ()
+
+
+def _why(own: OwnFile) -> str:
+    return "networks of PyTorch alone are exported to ONNX" + _TRIED.get(own.framework, "")
+
+
 def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
     """Refuse models and backends that cannot be combined with a user's own file.
 
@@ -39,17 +51,12 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
             fix="Ask for one of the two: they are two runs.",
         )
     unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend], own)))
-    if unsuitable and own.function:
-        raise LevelfieldError(
-            f"{own.file} is written for {own.framework}, and {', '.join(unsuitable)} cannot run it"
-            + ("." if own.framework == EXPORTED else ": networks of PyTorch alone are exported to ONNX."),
-            fix=f"Ask for {', '.join(readers(registry.all_names(), own))}.",
-        )
     if unsuitable:
-        raise LevelfieldError(
-            f"{', '.join(unsuitable)} read{'s' if len(unsuitable) == 1 else ''} no ONNX file, and {own.file} is one.",
-            fix=f"Ask for {', '.join(readers(registry.all_names()))}.",
-        )
+        who, why = ", ".join(unsuitable), "" if own.framework == EXPORTED else f": {_why(own)}"
+        said = f"{who} read{'s' if len(unsuitable) == 1 else ''} no ONNX file, and {own.file} is one."
+        if own.function:
+            said = f"{own.file} is written for {own.framework}, and {who} cannot run it{why}."
+        raise LevelfieldError(said, fix=f"Ask for {', '.join(readers(registry.all_names(), own))}.")
 
 
 def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
@@ -59,10 +66,8 @@ def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) 
     """
     for scenario in requested:
         if reason := get(scenario).not_of_a_file:
-            raise LevelfieldError(
-                f"{own.file} cannot be measured in {scenario}: {reason}.",
-                fix="Ask for latency, throughput, memory or cold-start.",
-            )
+            said = f"{own.file} cannot be measured in {scenario}: {reason}."
+            raise LevelfieldError(said, fix="Ask for latency, throughput, memory or cold-start.")
     return tuple(requested) or tuple(scenario for scenario in otherwise if not get(scenario).not_of_a_file)
 
 
@@ -87,13 +92,11 @@ def check_batches(own: OwnFile, requested: Sequence[int], *, named: bool) -> Non
     """
     if own.batched:
         return
+    said = f"The shapes of {own.file} are fixed, so that a call counts as one item"
     if any(batch != 1 for batch in requested):
-        raise LevelfieldError(
-            f"The shapes of {own.file} are fixed, so that a call counts as one item.",
-            fix="Leave out --batch, or give an ONNX file whose first dimension has no size.",
-        )
-    if named:
-        raise LevelfieldError(
-            f"The shapes of {own.file} are fixed, so that a call counts as one item: its throughput is 1 ÷ latency.",
-            fix="Ask for --scenarios latency, or give an ONNX file whose first dimension has no size.",
-        )
+        other = "Leave out --batch"
+    elif named:
+        said, other = f"{said}: its throughput is 1 ÷ latency", "Ask for --scenarios latency"
+    else:
+        return
+    raise LevelfieldError(f"{said}.", fix=f"{other}, or give an ONNX file whose first dimension has no size.")
