@@ -191,13 +191,13 @@ def decide(taken: Sequence[Taken], *, states: bool) -> Decision | None:
     seconds, spent = sum(each.seconds for each in taken), len(taken) >= BUDGET
     if len(taken) < FIRST_LOOK or (seconds < FIRST_LOOK_S and not spent):
         return None
-    verdict, log_ratio = Verdict.INCONCLUSIVE, None
+    verdict, log_ratio = Verdict.UNDECIDED, None
     ratios = _ratios(taken, states=states)
     if len(ratios) >= FIRST_LOOK:
         effect = from_pairs(mean_of(np.array(ratios), EndedBy.VERDICT))
         (found,) = judge([effect], change_policy(Gate()))
         verdict, log_ratio = found.verdict, effect.log_ratio
-    if verdict is Verdict.INCONCLUSIVE and not spent:
+    if verdict is Verdict.UNDECIDED and not spent:
         return None
     return Decision(verdict, len(taken), seconds, log_ratio)
 
@@ -261,7 +261,7 @@ def _lines(record: Streams) -> Iterator[str]:
     made = {key: [each for one, _ in of_pairs for each in one] for key, of_pairs in found.items()}
     yield "\n## Decisions\n"
     yield from table(
-        ("windows", "backend", "effect:", "decisions:", "same:", "slower:", "faster:", "inconclusive:", "wrong:",
+        ("windows", "backend", "effect:", "decisions:", "same:", "slower:", "faster:", "not decided:", "wrong:",
          "cut off:", "generations, median:", "seconds, median:", "mean error:"),
         (
             ("calm" if states else "all", backend, f"{100 * effect:.0f} %",
@@ -280,7 +280,7 @@ def _lines(record: Streams) -> Iterator[str]:
 
 def _cells(made: Sequence[Decision], effect: float, cut_off: int) -> Iterator[str]:
     yield str(len(made))
-    for verdict in (Verdict.SAME, Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE):
+    for verdict in (Verdict.SAME, Verdict.SLOWER, Verdict.FASTER, Verdict.UNDECIDED):
         yield str(sum(each.verdict is verdict for each in made))
     yield from (str(sum(is_wrong(each.verdict, effect) for each in made)), str(cut_off))
     yield f"{statistics.median(each.generations for each in made):g}" if made else "–"

@@ -263,7 +263,7 @@ def _decisions(rng: np.random.Generator, hour: str, trials: int) -> Iterator[Dec
     for strays, effect, each in cases:
         ends = [_decide(values + math.log1p(effect)) for values in each[:, :, 1] - each[:, :, 0]]
         for budget_s in (90.0, 360.0):
-            verdicts = [verdict if at <= budget_s else Verdict.INCONCLUSIVE for verdict, at in ends]
+            verdicts = [verdict if at <= budget_s else Verdict.UNDECIDED for verdict, at in ends]
             slower, faster, same = (
                 float(np.mean([verdict is wanted for verdict in verdicts]))
                 for wanted in (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME)
@@ -319,6 +319,6 @@ def _decide(ratios: Floats) -> tuple[Verdict, float]:
         if values.size < FEWEST:
             continue
         (found,) = judge([from_pairs(mean_of(values, EndedBy.VERDICT))], policy)
-        if found.verdict is not Verdict.INCONCLUSIVE:
+        if found.verdict is not Verdict.UNDECIDED:
             return found.verdict, generations * GENERATION_S - PAIR.apart_s
-    return Verdict.INCONCLUSIVE, math.inf
+    return Verdict.UNDECIDED, math.inf

@@ -31,7 +31,7 @@ class LevelfieldError(Exception):
     fix
         One sentence, or empty where nothing can be done; shortened likewise.
     exit_code
-        1 worse, 2 could not run, 3 inconclusive.
+        1 worse, 2 could not run, 3 not decided.
     """
 
     def __init__(self, message: str, *, fix: str = "", exit_code: int = 2) -> None:

@@ -122,7 +122,7 @@ def test_what_noise_hides_is_inconclusive_and_says_what_would_decide_it() -> Non
     record = run(1.01, spread=3.0, generations=5, **LATENCY)
     found = judged(record)
     (row,) = found.rows
-    assert (row.verdict, row.outcome) == (Verdict.INCONCLUSIVE, "undecided")
+    assert (row.verdict, row.outcome) == (Verdict.UNDECIDED, "undecided")
     assert found.exit_code == 3
     assert row.further is not None
     assert row.further > 0
@@ -194,5 +194,5 @@ def test_identical_arms_raise_few_alarms_over_many_cases() -> None:
     alarms = 0
     for seed in range(40):
         found = judged(run(1.0, seed=seed, spread=1.0, generations=5, rounds=3, max_calls=5, models=("mlp",)))
-        alarms += any(row.verdict not in {Verdict.SAME, Verdict.INCONCLUSIVE} for row in found.rows)
+        alarms += any(row.verdict not in {Verdict.SAME, Verdict.UNDECIDED} for row in found.rows)
     assert alarms <= 3  # Binomial(40, 0.01): more has probability 0.1 %

@@ -14,11 +14,11 @@ from levelfield.compare.types import Gate, Verdict
 from levelfield.statistics import verdicts
 from tests.statistics.rates import check_rate
 
-SAME, SLOWER, FASTER, INCONCLUSIVE = (
+SAME, SLOWER, FASTER, UNDECIDED = (
     verdicts.Verdict.SAME,
     verdicts.Verdict.SLOWER,
     verdicts.Verdict.FASTER,
-    verdicts.Verdict.INCONCLUSIVE,
+    verdicts.Verdict.UNDECIDED,
 )
 
 
@@ -32,8 +32,8 @@ def effect(percent: float, error: float = 0.001, freedom: float = 8.0) -> Effect
         ([effect(0)], [SAME]),
         ([effect(10)], [SLOWER]),
         ([effect(1)], [SAME]),  # it changed, by less than matters
-        ([effect(1, 0.02)], [INCONCLUSIVE]),
-        ([effect(10), effect(0), effect(1, 0.02)], [SLOWER, SAME, INCONCLUSIVE]),
+        ([effect(1, 0.02)], [UNDECIDED]),
+        ([effect(10), effect(0), effect(1, 0.02)], [SLOWER, SAME, UNDECIDED]),
         ([effect(5, 0.0)], [SLOWER]),
     ],
 )
@@ -65,14 +65,14 @@ def test_what_is_printed_agrees_with_what_is_said(rows: list[tuple[float, float,
         assert 0.5 <= found.confidence < 1
         inside = low >= 1 / (1 + margin) and high <= 1 + margin
         assert (found.verdict is SAME) == inside
-        if found.verdict is INCONCLUSIVE:
+        if found.verdict is UNDECIDED:
             assert low <= 1 <= high
             assert not inside
 
 
 def test_what_is_still_needed_decides() -> None:
     (before,) = judge([from_runs([1.0, 1.04, 0.97], [1.05, 1.02, 1.09])], change_policy(Gate()))
-    assert before.verdict is INCONCLUSIVE
+    assert before.verdict is UNDECIDED
     assert before.further is not None
     old_sd, new_sd = np.log([1.0, 1.04, 0.97]).std(ddof=1), np.log([1.05, 1.02, 1.09]).std(ddof=1)
     for count, decided in ((3 + before.further, True), (2 + before.further, False)):
@@ -80,7 +80,7 @@ def test_what_is_still_needed_decides() -> None:
         freedom = sum(variances) ** 2 / (sum(variance**2 for variance in variances) / (count - 1))
         later = Effect(math.log(before.ratio.value), math.sqrt(sum(variances)), freedom, old_sd, new_sd, count, count)
         (after,) = judge([later], change_policy(Gate()))
-        assert (after.verdict is not INCONCLUSIVE) == decided
+        assert (after.verdict is not UNDECIDED) == decided
 
 
 def test_false_alarms_and_false_equivalences_are_as_rare_as_promised() -> None:
@@ -124,7 +124,7 @@ def test_memory_is_not_slow() -> None:
     assert of_metric(SLOWER, "memory") is Verdict.MORE_MEMORY
     assert of_metric(FASTER, "memory") is Verdict.LESS_MEMORY
     assert of_metric(SLOWER, "latency") is Verdict.SLOWER
-    assert [of_metric(verdict, "memory") for verdict in (SAME, INCONCLUSIVE)] == [Verdict.SAME, Verdict.INCONCLUSIVE]
+    assert [of_metric(verdict, "memory") for verdict in (SAME, UNDECIDED)] == [Verdict.SAME, Verdict.UNDECIDED]
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,21 @@ def test_other_hardware_is_never_slower() -> None:
     assert any(change.name == "model" for group in found.changes for change in group.changed)
 
 
+def test_on_other_hardware_the_order_of_arms_is_compared() -> None:
+    elsewhere = {"model": "Another Processor"}
+    found = held(record("theirs"), with_machine(record("ours", 2), cpu=elsewhere))
+    assert found.notes[1] == (
+        "The order is the report's in 12 pairs of arms: all that both runs tell apart. No time could be compared."
+    )
+    other = with_machine(record("ours", 2, slower={"onnxruntime": 9.0, "openvino": 9.0}), cpu=elsewhere)
+    assert (
+        "in 4 of 12 pairs of arms that both runs tell apart: onnxruntime and jax "
+        in held(record("theirs"), other).notes[1]
+    )
+    short = with_machine(record("ours", 2, generations=1), cpu=elsewhere)
+    assert held(record("theirs", generations=1), short).notes[1].startswith("No time could be compared, and no")
+
+
 def test_what_fails_here_is_named() -> None:
     crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
     found = held(record("theirs"), record("ours", 2, failures={("openvino", "mlp"): crash}))

@@ -40,7 +40,7 @@ def test_no_difference_shown_is_the_same() -> None:
 
 def test_noise_without_a_verdict_says_what_it_would_take() -> None:
     found = compare_runs(side("a", 3), side("b", 3, 11))
-    undecided = [row for row in found.rows if row.verdict is Verdict.INCONCLUSIVE]
+    undecided = [row for row in found.rows if row.verdict is Verdict.UNDECIDED]
     assert undecided
     for each in undecided:
         assert each.further is not None
@@ -48,7 +48,7 @@ def test_noise_without_a_verdict_says_what_it_would_take() -> None:
         # Both records say that a run took nine minutes and twelve seconds.
         assert each.further_seconds == pytest.approx(each.further * 2 * 552)
     assert found.exit_code == 3
-    assert any(note.startswith("To decide all that is inconclusive") for note in found.notes)
+    assert any(note.startswith("To decide all that is not decided") for note in found.notes)
 
 
 @pytest.mark.parametrize(("allowed", "code"), [(0.10, 1), (0.40, 0)])

@@ -66,7 +66,7 @@ def crossed() -> tuple[TimedBlock, list[str]]:
     (block,) = analyse(make_run(models=("mlp",), scenarios=("latency",))).timed
     second, third = block.rows[1:3]
     slower = msgspec.structs.replace(second, rank=2, verdict=Verdict.SLOWER, ratio=Estimate(1.11, 1.05, 1.18))
-    wide = msgspec.structs.replace(third, rank=1, verdict=Verdict.INCONCLUSIVE, ratio=Estimate(1.25, 1.0, 1.6))
+    wide = msgspec.structs.replace(third, rank=1, verdict=Verdict.UNDECIDED, ratio=Estimate(1.25, 1.0, 1.6))
     rows = (block.rows[0], wide, slower, *block.rows[3:])
     return msgspec.structs.replace(block, rows=rows), [rows[0].arm, slower.arm, wide.arm]
 

@@ -111,7 +111,7 @@ def test_an_arm_that_is_not_shown_to_be_slower_before_one_that_is_has_a_sentence
     (block,) = analyse(make_run(models=("mlp",), scenarios=("latency",))).timed
     assert sentences.crossed(block) == ""
     second, third = block.rows[1:3]
-    wide = msgspec.structs.replace(second, rank=1, verdict=Verdict.INCONCLUSIVE, ratio=Estimate(1.25, 0.98, 1.6))
+    wide = msgspec.structs.replace(second, rank=1, verdict=Verdict.UNDECIDED, ratio=Estimate(1.25, 0.98, 1.6))
     slower = msgspec.structs.replace(third, rank=2, verdict=Verdict.SLOWER, ratio=Estimate(1.11, 1.05, 1.18))
     odd = msgspec.structs.replace(block, rows=(block.rows[0], wide, slower))
     assert sentences.crossed(odd) == (

@@ -73,8 +73,8 @@ def test_one_state_is_never_called_calm() -> None:
 
 def test_contended_throughout() -> None:
     sentence = (
-        "Contended throughout: only 20 % of 100 probes were calm, so all windows are used; what the machine does when "
-        "calm is not known."
+        "Contended throughout: only 20 % of 100 probes were calm, so windows of every state count; what the "
+        "machine does when calm is not known."
     )
     run = all_in("contended", HARDLY_CALM)
     assert said(run) == (sentence, [""])
@@ -83,7 +83,7 @@ def test_contended_throughout() -> None:
 
 def test_windows_that_all_count_are_not_said_to_be_left_out() -> None:
     found = " ".join(answers.reservations(run := all_in("unsettled", BOTH), analyse(run)))
-    assert "no window was calm from before to after, so all are used" in plain(found)
+    assert "no window was calm from before to after, so those of every state count" in plain(found)
     assert "left out" not in found
 
 

@@ -13,7 +13,7 @@ from levelfield.plan import Plan, Selection
 from levelfield.record import files, journal
 from levelfield.record.page import NAME as REPORT
 from levelfield.run import bench, first_ranking
-from levelfield.run.bench import INCONCLUSIVE, find, finish, run_bench
+from levelfield.run.bench import NOT_DECIDED, find, finish, run_bench
 from levelfield.run.options import Options
 from tests import canaries
 from tests.records_builder import make_run
@@ -105,7 +105,7 @@ def test_an_interrupt_while_the_report_is_written_loses_nothing(begun: canaries.
     assert files.read(begun.folder).blocks == begun.record().blocks
 
 
-@pytest.mark.parametrize(("generations", "strict_code"), [(5, 0), (2, INCONCLUSIVE)])
+@pytest.mark.parametrize(("generations", "strict_code"), [(5, 0), (2, NOT_DECIDED)])
 def test_what_is_not_decided_changes_the_code_of_a_strict_run_alone(
     reports: Path, monkeypatch: pytest.MonkeyPatch, generations: int, strict_code: int
 ) -> None:

@@ -17,8 +17,8 @@ from tests.statistics.rates import check_rate
         (1.005, 1.015, Verdict.SAME),  # a difference, but one that does not matter
         (1.005, 1.03, Verdict.SLOWER),
         (0.95, 0.99, Verdict.FASTER),
-        (0.97, 1.01, Verdict.INCONCLUSIVE),
-        (1.0, 1.03, Verdict.INCONCLUSIVE),  # 1 is not excluded
+        (0.97, 1.01, Verdict.UNDECIDED),
+        (1.0, 1.03, Verdict.UNDECIDED),  # 1 is not excluded
         (1.02**-1, 1.02, Verdict.SAME),
     ],
 )
@@ -30,7 +30,7 @@ MIRRORED = {
     Verdict.SAME: Verdict.SAME,
     Verdict.FASTER: Verdict.SLOWER,
     Verdict.SLOWER: Verdict.FASTER,
-    Verdict.INCONCLUSIVE: Verdict.INCONCLUSIVE,
+    Verdict.UNDECIDED: Verdict.UNDECIDED,
 }
 
 
@@ -54,10 +54,10 @@ def test_same_is_wrongly_said_of_a_difference_at_the_margin_as_often_as_a_bound_
     ("low", "high", "verdict"),
     [
         (0.95, 1.05, Verdict.SAME),
-        (1.05, 1.2, Verdict.INCONCLUSIVE),
+        (1.05, 1.2, Verdict.UNDECIDED),
         (1.11, 1.2, Verdict.SLOWER),
         (0.8, 0.9, Verdict.FASTER),
-        (0.8, 0.95, Verdict.INCONCLUSIVE),
+        (0.8, 0.95, Verdict.UNDECIDED),
     ],
 )
 def test_a_change_may_have_to_exclude_the_margin(low: float, high: float, verdict: Verdict) -> None:

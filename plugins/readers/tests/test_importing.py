@@ -159,7 +159,7 @@ def test_three_runs_a_side_are_judged(reports: Path) -> None:
     assert called.exit_code == 3, called.output
     plain = " ".join(called.output.split())
     assert "sort a list," in plain
-    assert "inconclusive" in plain
+    assert "not decided" in plain
     assert "Imported from a file of pyperf 2.11.0: Levelfield measured none of it" in plain
     assert "All runs of one side were made before all runs of the other" in plain
     called = run("compare", *sides, "--max-slowdown", "10%", "--only", "pyperf/sort*", "--reports", reports)

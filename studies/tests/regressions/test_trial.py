@@ -84,7 +84,7 @@ def test_another_workload_than_the_classified_one_is_refused(tmp_path: Path, fro
 
 def test_every_verdict_is_counted_once() -> None:
     changed, unchanged, same = Class.SLOWER, Class.UNCHANGED, Verdict.SAME
-    slower, open_ = Verdict.SLOWER, Verdict.INCONCLUSIVE
+    slower, open_ = Verdict.SLOWER, Verdict.UNDECIDED
     said = [(changed, slower), (Class.FASTER, Verdict.FASTER), (Class.FASTER, slower), (changed, same)]
     said += [(changed, open_), (changed, Verdict.FAILED), (unchanged, same), (unchanged, slower), (unchanged, open_)]
     outcomes = [outcome(*each) for each in said]

@@ -123,7 +123,7 @@ class RankedRow(ArmRow, frozen=True, kw_only=True):
     rank: int | None = None
     """At least rank - 1 arms are faster, all pairs judged at once; with rank 1 none is."""
     verdict: Verdict | None = None
-    """Of `ratio`: `same` (equal: inside the margin), `slower` (the best is faster), `inconclusive` (not separated)."""
+    """Of `ratio`: `same` (equal: inside the margin), `slower` (the best is faster), `not decided` (not separated)."""
     ratio: Estimate | None = None
     """Cost relative to the leading arm (time, or time an item), paired by generation: larger is slower. The interval is
     against the true best, whichever that is, holds for all arms of the block at once, and is never below 1."""

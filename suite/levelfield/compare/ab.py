@@ -164,7 +164,7 @@ def _widest(run: Run) -> float | None:
     return max((width for width in widths if width is not None), default=None)
 
 
-_OPEN = (Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE, Verdict.MISSING)
+_OPEN = (Verdict.UNDECIDED, Verdict.UNDECIDABLE, Verdict.MISSING)
 _CLAUSES = {
     (Verdict.SLOWER,): "is slower than {old} in {share} ({largest})",
     (Verdict.FASTER,): "is faster than {old} in {share} ({largest})",
@@ -237,7 +237,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
         reason = f"{len(common)} {launched} of both arms, and a verdict takes {fewest}"
         found = Verdict.UNDECIDABLE, "undecided", reason
     effect = from_pairs(mean_of(second - first, ended)) if found is None else None
-    verdict, outcome, reason = found or (Verdict.INCONCLUSIVE, "undecided", "")
+    verdict, outcome, reason = found or (Verdict.UNDECIDED, "undecided", "")
     further = fewest - len(common) if verdict is Verdict.UNDECIDABLE else None
     timed = verdict not in {Verdict.UNEQUAL, Verdict.MENDED}  # a wrong answer's time is a time of something else
     seconds = whole_launch.generation_seconds(block)

@@ -175,7 +175,7 @@ def notes_on_runs(
     if further:
         time = f", about {units.roughly(max(seconds))} in all" if seconds else ""
         many = f"{units.count(max(further))} more {phrases.replicates(max(further), 'run')} a side{time}"
-        yield f"To decide all that is inconclusive: {many}."
+        yield f"To decide all that is not decided: {many}."
 
 
 def _states(old: Sequence[Reduced], new: Sequence[Reduced]) -> Iterator[str]:

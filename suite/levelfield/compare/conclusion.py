@@ -130,7 +130,7 @@ def _without_ratio(comparison: Comparison) -> str:
 
 
 def _counts(comparison: Comparison) -> str:
-    """`20 the same within 2 %, 3 faster, 1 inconclusive`."""
+    """`20 the same within 2 %, 3 faster, 1 not decided`."""
     counts = Counter(row.verdict for row in comparison.rows)
     total = len(comparison.rows)
     limit = comparison.gate.max_slowdown

@@ -332,7 +332,7 @@ def judged_by_limit(row: Row, costs: tuple[list[float], list[float]], gate: Gate
     reach = earlier.reach(len(new), derived.level)
     low, high = ratio(new[-needed] - reach), ratio(new[needed - 1] + reach)
     verdict, outcome = of_interval(low, high, change_policy(gate))
-    inside = verdict is verdicts.Verdict.INCONCLUSIVE
+    inside = verdict is verdicts.Verdict.UNDECIDED
     if inside and gate.max_slowdown is None:
         outcome = "fine"
     finds = ratio(earlier.finds(len(new), derived.level, derived.power))

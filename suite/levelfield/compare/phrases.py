@@ -166,7 +166,7 @@ def further(row: Row, replicate: str = "run") -> str:
     """
     if row.confidence is None or row.limit is not None or row.reason == "on other hardware":
         return ""
-    one_sided = row.verdict is Verdict.UNDECIDED and replicate == "launch"  # of a reproduction: the report is as it is
+    one_sided = row.old_arm == row.new_arm and replicate == "launch"  # of a reproduction: the report is as it is
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
     time = f" (about {units.roughly(row.further_seconds)})" if row.further_seconds else ""

@@ -2,7 +2,7 @@
 
 Each effect is a ratio of costs with its standard error (`compare.effects`). Its interval gives the verdict:
 *same* where all of it lies inside the margin (two one-sided tests, Schuirmann 1987), a change where it excludes what
-the policy counts as no change, else *inconclusive*.
+the policy counts as no change, else *not decided*.
 
 `compare` and `ab` judge many cases at once (`change_policy`). Two families of tests are made over the same effects,
 each at the false discovery rate q: *it changed* (two-sided) and *it did not change by more than the margin*. Each
@@ -97,7 +97,6 @@ def reproduction_policy(allowed: float) -> Policy:
             Verdict.SAME: Verdict.REPRODUCED,
             Verdict.FASTER: Verdict.DIFFERS,
             Verdict.SLOWER: Verdict.DIFFERS,
-            Verdict.INCONCLUSIVE: Verdict.UNDECIDED,
         },
     )
 
@@ -178,7 +177,7 @@ def _outcome(verdict: Verdict, low: float, high: float, policy: Policy) -> Outco
     if policy.max_slowdown is not None:
         limit = 1 + policy.max_slowdown
         return "worse" if low > limit else "fine" if high <= limit else "undecided"
-    if verdict is Verdict.INCONCLUSIVE:
+    if verdict is Verdict.UNDECIDED:
         return "undecided"
     if verdict is Verdict.FASTER:
         return "worse" if policy.worse == "any change" else "fine"

@@ -5,6 +5,7 @@ A difference inside an allowance counts as none, and the interval of the ratio o
 *differs* where the whole interval lies outside, and else it is *not decided*.
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
@@ -18,10 +19,13 @@ from levelfield.compare.conclusion import UNDECIDED, counted, exit_code, numeric
 from levelfield.compare.policy import reproduction_policy
 from levelfield.compare.rows import Draft
 from levelfield.compare.types import Comparison, Gate, Movement, Outcome, Row, Side, Verdict
+from levelfield.names import plural
 from levelfield.statistics.arrays import InsufficientData, UnusableData
 
 ALLOWED = 0.1
 """Relative difference between two runs of the same thing that counts as none, unless set otherwise."""
+TOLD_APART = 0.01
+"""Level at which one run tells two arms apart, for whether both runs order them alike."""
 FEWEST = effects.MIN_RUNS
 """Launches here from which there is an interval, however few the report has."""
 _MOVED = (Movement.BECAME_UNEQUAL, Movement.BEYOND)
@@ -44,7 +48,10 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         kind="reproduce",
         old=Side(f"report {theirs.facts.id}", (theirs.facts,)),
         new=Side(f"here {ours.facts.id}", (ours.facts,)),
-        notes=(numerics(drifts) or "No answer of the report could be compared.", _speed(judged, allowed)),
+        notes=(
+            numerics(drifts) or "No answer of the report could be compared.",
+            _speed(judged, allowed) if same is True else _order(theirs, ours),
+        ),
         rows=judged,
         drifts=drifts,
         changes=changes.compare_environments((theirs,), (ours,), pairs),
@@ -130,6 +137,31 @@ def _answer(rows: Sequence[Row], moved: int) -> str:
             return f"Other hardware, and {moved} answers are not the same."
         return "Other hardware: the answers can be compared, the times cannot."
     return f"Of {len(rows)} results: {counted(counts, {})}."
+
+
+def _order(theirs: Reduced, ours: Reduced) -> str:
+    """Say whether the arms that both runs tell apart come in the same order, which other hardware can show, too."""
+    apart, against = 0, []
+    for case in theirs.cases:
+        arms = [arm for arm, name in theirs.answers if name == case and _launches(ours, arm, case)]
+        for first, second in itertools.combinations(arms, 2):
+            found = [effect_of(_launches(run, first, case), _launches(run, second, case)) for run in (theirs, ours)]
+            told = [each.log_ratio > 0 for each in found if each is not None and each.p_value < TOLD_APART]
+            apart += len(told) == len(found)
+            against += [f"{first} and {second} ({case})"] if len(set(told)) > 1 else []
+    if not apart:
+        return "No time could be compared, and no two arms are told apart by both runs."
+    pairs = plural(apart, "pair of arms", "pairs of arms")
+    if not against:
+        return f"The order is the report's in {pairs}: all that both runs tell apart. No time could be compared."
+    more = f" and {len(against) - 1} more" if len(against) > 1 else ""
+    return f"The order is another in {len(against)} of {pairs} that both runs tell apart: {against[0]}{more}."
+
+
+def _launches(run: Reduced, arm: str, case: str) -> Sequence[float]:
+    """Return the costs of launches that are worth comparing; none of an arm without a number."""
+    found = run.answers.get((arm, case))
+    return found.launch_costs if found is not None and found.standing in _WITH_NUMBERS else ()
 
 
 def _speed(rows: Sequence[Row], allowed: float) -> str:

@@ -372,7 +372,7 @@ def throttled(times: int) -> str:
     "Measure at another hour or on another machine; `levelfield doctor --measure` shows how often this one is calm.",
 )
 def contended_throughout(share: float) -> str:
-    return f"The machine was contended throughout: {share:.0%} of its probes were calm. Every window is used."
+    return f"The machine was contended throughout: {share:.0%} of its probes were calm. Windows of every state count."
 
 
 @_notice_about(

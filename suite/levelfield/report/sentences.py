@@ -33,7 +33,7 @@ class Relation(enum.StrEnum):
 
 _RELATIONS = {
     Verdict.SAME: Relation.EQUAL,
-    Verdict.INCONCLUSIVE: Relation.NOT_SEPARATED,
+    Verdict.UNDECIDED: Relation.NOT_SEPARATED,
     Verdict.SLOWER: Relation.FASTER,
 }
 

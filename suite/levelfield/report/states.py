@@ -26,8 +26,8 @@ def sentence(analysis: Analysis) -> str:
     match found.knowledge:
         case "contended throughout":
             return (
-                f"Contended throughout: only {share} were calm, so all windows are used{unlike}; what the machine does "
-                "when calm is not known."
+                f"Contended throughout: only {share} were calm, so windows of every state count{unlike}; what the "
+                "machine does when calm is not known."
             )
         case "one state seen":
             return (
@@ -42,7 +42,7 @@ def sentence(analysis: Analysis) -> str:
         case "two states seen":
             return (
                 f"Measured whatever neighbours did ({share} were calm): no window was calm from before to after, so "
-                f"all are used{unlike}."
+                f"those of every state count{unlike}."
             )
 
 
@@ -103,12 +103,12 @@ def _unlike(block: TimedBlock, analysis: Analysis) -> str:
         return ""
     match states.knowledge:
         case "contended throughout":
-            return "Contended throughout: too few probes until then were calm, so all windows are used."
+            return "Contended throughout: too few probes until then were calm, so windows of every state count."
         case "one state seen":
             return "Only one state of the machine was seen until then: whether it was calm is not known."
         case "two states seen":
             calm = "Measured while the machine was calm."
-            return calm if states.calm else "No window was calm from before to after, so all are used."
+            return calm if states.calm else "No window was calm from before to after, so those of every state count."
 
 
 def _starved(block: TimedBlock) -> str:

@@ -28,7 +28,7 @@ from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.run import RunInProgress, Undecided
 
-INCONCLUSIVE = 3
+NOT_DECIDED = 3
 OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
 """First words of the command that records of an upgrade's runs hold."""
 
@@ -193,7 +193,7 @@ def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
             f"{elsewhere(folder.parent)}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
-        return INCONCLUSIVE
+        return NOT_DECIDED
     return result.exit_code
 
 

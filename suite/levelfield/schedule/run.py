@@ -248,7 +248,11 @@ class RunInProgress:
         """Show which share is done, and how long the rest takes."""
         known = list(self._seconds.values())
         rest_s = sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in self._ahead)
-        if self._by_clock is None:
+        if self._undecided is not None:  # a verdict may come before
+            spent_s = self._spent_s()
+            rest_s = max(0.0, (self._run.settings.budget_seconds or self._profile.budget_seconds) - spent_s)
+            self._share = max(self._share, spent_s / max(spent_s + rest_s, 1e-9))
+        elif self._by_clock is None:
             self._share = max(self._share, 1 - len(self._ahead) / max(1, self._planned))
         else:
             spent_s = self._spent_s()

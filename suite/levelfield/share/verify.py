@@ -28,7 +28,7 @@ from levelfield.share.attestation import Check, Given
 Verdict: TypeAlias = Literal[
     "verified", "consistent, but unsigned", "consistent, but signer unknown", "not verified", "verification failed"
 ]
-INCONCLUSIVE = 3
+NOT_DECIDED = 3
 MOST_NAMED = 20
 
 
@@ -50,7 +50,7 @@ class Verified(msgspec.Struct, frozen=True):
         if self.verdict == "verification failed":
             return 1
         unknown = self.verdict == "not verified" or (self.signers_given and self.verdict != "verified")
-        return INCONCLUSIVE if unknown else 0
+        return NOT_DECIDED if unknown else 0
 
 
 def verify(given: Given, *, signers: Path | None = None) -> Verified:

@@ -75,7 +75,7 @@ class ArmRank(msgspec.Struct, frozen=True):
     """Half-width of that interval before it is cut off at 1, log scale: how well the ratio is known. Half of what is
     left after the cut would say that an arm which may be the best is known better than it is."""
     verdict: Verdict | None = None
-    """Of that interval: `same` (inside the margin), `slower` (it excludes 1), or `inconclusive`."""
+    """Of that interval: `same` (inside the margin), `slower` (it excludes 1), or `not decided`."""
     reason: str | None = None
     """Why it is not ranked."""
 

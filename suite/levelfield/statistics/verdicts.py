@@ -10,7 +10,7 @@ mirrors the verdict.
            |         | [---] |          same (a difference, but one that does not matter)
            |         |   [---+--]       slower
            |   [-----+----]  |          same: inside
-           |      [--+-------+---]      inconclusive
+           |      [--+-------+---]      not decided
 
 References
 ----------
@@ -46,7 +46,7 @@ DEFAULT_MARGIN = 0.02
 
 
 class Verdict(enum.StrEnum):
-    """Every verdict on a case; an interval alone gives *same*, *faster*, *slower* or *inconclusive*.
+    """Every verdict on a case; an interval alone gives *same*, *faster*, *slower* or *not decided*.
 
     The others are words of one question (memory, a gate, an upgrade, a reproduction), or say why there is no ratio.
     """
@@ -59,7 +59,7 @@ class Verdict(enum.StrEnum):
     """Equivalence shown: the whole interval inside the margin."""
     WITHIN = "within noise"
     """Inside what runs without a change do, by a gate that was derived from them."""
-    INCONCLUSIVE = "inconclusive"
+    UNDECIDED = "not decided"
     """Enough replicates for an interval, and it decides nothing."""
     UNDECIDABLE = "not decidable"
     """Too few replicates for an interval: the ratio alone says nothing."""
@@ -83,8 +83,6 @@ class Verdict(enum.StrEnum):
     """The answers moved further than rounding explains, or became unequal: the time says nothing."""
     DRIFTED = "drifted"
     """Of an upgrade: the old side is not what it was before the new one, so that nothing is said of the new one."""
-    UNDECIDED = "not decided"
-    """Neither shown nor ruled out, of an upgrade or a reproduction."""
     NOT_ATTRIBUTABLE = "not attributable"
     """Of an upgrade: something else changed with it, which was not intended."""
     REPRODUCED = "reproduced"
@@ -99,7 +97,7 @@ def verdict_of(
     """Return the verdict on an interval [low, high] of a time ratio.
 
     *same*: the whole interval inside the margin; *slower* or *faster*: the interval excludes what counts as no change
-    and is not inside the margin; otherwise *inconclusive*.
+    and is not inside the margin; otherwise *not decided*.
 
     `low`, `high`: bounds of the ratio; above 1 is slower. `margin`: relative difference that does not matter.
     `change_beyond_margin`: whether a change has to exclude the whole margin; else it has to exclude 1. Raises
@@ -114,7 +112,7 @@ def verdict_of(
     unchanged = 1 + margin if change_beyond_margin else 1.0
     if low > unchanged:
         return Verdict.SLOWER
-    return Verdict.FASTER if high < 1 / unchanged else Verdict.INCONCLUSIVE
+    return Verdict.FASTER if high < 1 / unchanged else Verdict.UNDECIDED
 
 
 DEFAULT_Q = 0.01

@@ -57,4 +57,4 @@ def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _table(found: Table) -> Iterator[str]:
     yield from (*markdown.of(replace(found, lines=found.lines[:MOST_ROWS]), narrow=False), "")
     if (left := len(found.lines) - MOST_ROWS) > 0:
-        yield from (f"{left} more rows are left out here; `--format html` shows them.", "")
+        yield from (f"{left} more rows are left out here; the page shows them.", "")

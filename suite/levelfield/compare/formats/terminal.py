@@ -49,7 +49,8 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     if comparison.changed:
         yield rendered(make("What changed", tables.FACTS, comparison.changed[:MOST_CHANGES]))
     if (rest := len(comparison.changed) - MOST_CHANGES) > 0:
-        yield text(f"{rest} more changes: --format html shows them, and what stayed the same.", "dim")
+        where = "" if comparison.kind == "reproduce" else ": --output FILE.html shows them, and what stayed the same"
+        yield text(f"{rest} more changes{where}.", "dim")
     yield text(phrases.clean(comparison.method, 1000), "dim")
 
 
