@@ -222,25 +222,31 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(
     monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
     options = Options(seed=1, ends_on_verdict=True, budget_seconds=5.0)
     harness = Harness(planned(plan("latency"), 1), reports, options=options)
-    shown: list[tuple[float, float | None]] = []
-
-    class Watching(SilentListener):
-        def done(self, share: float, seconds_left: float | None) -> None:
-            shown.append((share, seconds_left))
-
-    run = harness.measure(
-        undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"},
-        listener=Watching(),
-    )
-    # What is left is of the budget: the one planned generation is not all.
-    assert all(left is not None and share * 5.0 + left == pytest.approx(5.0) for share, left in shown[:3])
-    assert 0 < shown[1][0] < 1
+    run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"})
     (warning,) = [each for each in run.warnings if each.code == "not-decided"]
     assert warning.about == run.blocks[0].case.id
     assert "1.00 (0.90-1.10)" in warning.message
     assert run.blocks[0].generations
     again = harness.measure(resumed=True, undecided=lambda _: {})
     assert len(again.blocks[0].generations) == len(run.blocks[0].generations)
+
+
+def test_a_run_that_ends_on_verdicts_shows_what_is_left_of_its_budget(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
+    shown: list[tuple[float, float | None]] = []
+
+    class Watching(SilentListener):
+        def done(self, share: float, seconds_left: float | None) -> None:
+            shown.append((share, seconds_left))
+
+    options = Options(seed=1, ends_on_verdict=True, budget_seconds=600.0)
+    harness = Harness(planned(plan("latency"), 1), reports, options=options)
+    harness.measure(undecided=lambda _: {}, listener=Watching())
+    ((share, left),) = shown
+    assert 0 < share < 0.9
+    assert left == pytest.approx(600 * (1 - share))
 
 
 def planned(made: Plan, generations: int) -> Plan:
