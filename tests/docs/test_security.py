@@ -16,6 +16,7 @@ TESTS = {
     "Workers": f"{ATTACKS}hostile_containers.py::test_one_that_tries_to_escape",
     "Files of others": f"{ATTACKS}growth.py::test_no_reader_takes_the_square",
     "Texts of others": "tests/test_errors.py::test_no_character_that_is_not_seen_is_printable",
+    "levelfield.toml": "tests/cli/test_config.py::test_a_file_sets_what_is_measured_and_no_other_option_of_any_command",
     "verify": f"{SHARE}contradictions.py::test_a_contradiction_is_named",
     "report": "tests/test_untrusted.py::test_a_record_is_no_link_out_of_its_run",
     "import": "plugins/readers/tests/test_importing.py::test_damaged_files_become_a_record_or_one_sentence",

@@ -40,8 +40,8 @@ def images_() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Pull the images of this file by digest instead, as `levelfield images push` wrote it; default: all of them.",
 )
-@VARIANT.but(default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
-@GPU
+@VARIANT.but(in_file=False, default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
+@GPU.but(in_file=False)
 def build(images: tuple[str, ...], base: "Source", source: Path | None, variant: str, gpu: str | None) -> None:
     """Build IMAGES; default: all that the backends need."""
     from levelfield import plan
