@@ -30,7 +30,7 @@ TESTS = {
     "bench --data": "plugins/datasets/tests/test_data_files.py::test_no_link_leaves_the_folder_of_a_data_set",
     "fleet run": "plugins/fleet/tests/fleet/run/test_messages.py::test_what_is_no_reply_is_refused",
     "images build": f"{IMAGES}published.py::test_a_forged_image_is_refused_and_not_kept",
-    "images load": f"{IMAGES}bundle.py::test_nothing_gets_out_of_the_cache",
+    "images load": f"{IMAGES}bundle.py::test_what_no_lock_names_is_left_out_whatever_it_holds",
     "A report that was invented": f"{SHARE}verify.py::test_a_folder_a_page_alone_and_a_record_alone_hold",
     "Another packing": f"{SHARE}data_blocks.py::test_nothing_but_the_record_is_packed",
     "Letters that look alike": "tests/test_errors.py::test_no_character_that_is_not_seen_is_printable",
