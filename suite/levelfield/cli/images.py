@@ -192,7 +192,7 @@ def bundle(file: Path, images: tuple[str, ...]) -> None:
 @images_.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def load(file: Path) -> None:
-    """Add the files of a bundle to the cache that locks name, each checked against its hash."""
+    """Add the files of a bundle that locks name to the cache, each checked against its hash."""
     from levelfield.images.bundle import unpack
     from levelfield.images.wheels import wheel_folder
 
