@@ -19,7 +19,7 @@ def test_no_character_that_is_not_seen_is_printable() -> None:
     replaced = set(UNPRINTABLE.findall(every))
     hidden = {each for each in every if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\t", "\n"}
     assert replaced >= hidden
-    fillers = set("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+    fillers = set("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\U00013441\U00013442\U00016fe4\U0001d159")
     selectors = {each for each in every if "VARIATION SELECTOR" in unicodedata.name(each, "")}
     assert replaced >= fillers | selectors
     assert {unicodedata.category(each) for each in replaced - hidden - fillers - selectors} == {"Cn"}

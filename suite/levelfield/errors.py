@@ -11,7 +11,8 @@ UNPRINTABLE = re.compile(
     # Unicode's category Cf, marks of direction among it, and all that its property Default_Ignorable_Code_Point names:
     r"\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
-    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    r"\u2800\U00013441\U00013442\U00016fe4\U0001d159]"  # signs that are blank: of Braille, scripts and music
 )
 """Characters that are not seen, or that change how others are seen: two names that look alike are the same name."""
 

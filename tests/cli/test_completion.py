@@ -79,6 +79,17 @@ def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path
     assert values("report", "run", "", reports=tmp_path / "nowhere") == []
 
 
+def test_no_name_that_a_shell_could_evaluate_is_offered(tmp_path: Path) -> None:
+    names = ["a$(touch${IFS}there)b", "a`id`", "a b", "a;b", "a'b", "a\nb", "-a", ".a", "ä", "a*", "a-run"]
+    for name in names:
+        (tmp_path / "reports" / name).mkdir(parents=True)
+        (tmp_path / "reports" / name / "run.json").touch()
+    assert completed("levelfield report ", tmp_path) == ["a-run"]
+    for complete in (completion._one, completion._several):
+        found = complete(lambda *_: names)(click.Context(cli), cli.params[0], "")
+        assert [each.value for each in found] == ["a-run"]
+
+
 @pytest.mark.parametrize("shell", completion.SHELLS)
 def test_one_command_writes_the_script_where_the_shell_looks(shell: str, tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "SHELL": f"/usr/bin/{shell}", "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}

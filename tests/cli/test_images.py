@@ -11,7 +11,7 @@ from levelfield.images import base, lock_check
 from levelfield.images.base import CheckedBase
 from levelfield.images.lock_check import Checked, Outdated, Withdrawn
 from tests.commands import Called, call, one_clear_sentence
-from tests.images.bundles import bundle, entry, manifest
+from tests.images.bundles import bundle, entry, locks_that_name, manifest
 
 WHEEL = "wheels/one-1.0-py3-none-any.whl"
 
@@ -20,13 +20,22 @@ def unbundle(folder: Path, *words: str | Path) -> Called:
     return call("images", "load", *words, folder=folder, environment={"LEVELFIELD_CACHE": str(folder / "cache")})
 
 
-def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(tmp_path: Path) -> None:
-    path = bundle(tmp_path, manifest(WHEEL), entry(WHEEL))
+def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlocked = "wheels/click-999-py3-none-any.whl"
+    alone = unbundle(tmp_path, bundle(tmp_path, manifest(unlocked), entry(unlocked)))
+    one_clear_sentence(alone, f"1 file left out, which no lock of this checkout names: {unlocked}.")
+    assert "PIP_FIND_LINKS" not in alone.out
+    locks_that_name(WHEEL, folder=tmp_path, patch=monkeypatch)
+    path = bundle(tmp_path, manifest(WHEEL, unlocked), entry(WHEEL), entry(unlocked))
     first = unbundle(tmp_path, path)
     assert first.code == 0, first.err
-    assert first.out.startswith("1 file in the cache; there before: 0.")
+    said = first.out.splitlines()
+    assert said[0] == f"1 file left out, which no lock of this checkout names: {unlocked}."
+    assert said[1] == "1 file in the cache; there before: 0."
     assert f"PIP_NO_INDEX=1 PIP_FIND_LINKS={tmp_path / 'cache' / 'wheels'}" in first.out
-    assert unbundle(tmp_path, path).out.startswith("1 file in the cache; there before: 1.")
+    assert "1 file in the cache; there before: 1." in unbundle(tmp_path, path).out
 
 
 def test_a_bundle_of_another_version_says_so(tmp_path: Path) -> None:

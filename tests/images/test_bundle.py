@@ -1,5 +1,7 @@
 """A bundle: what goes in comes out in another cache, and nothing else does."""
 
+import hashlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -11,20 +13,65 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
+from levelfield.images import bundle as bundle_module
 from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
+from levelfield.images.catalogue import image
+from levelfield.images.debian import lock_path
 from levelfield.paths import images_root
 from levelfield.record.references import Reference
-from tests.images.bundles import CONTENT, bundle, entry, manifest
+from tests.images.bundles import CONTENT, bundle, entry, locks_that_name, manifest
+
+WHEEL, GOOD = "wheels/one-1.0-py3-none-any.whl", "wheels/one.whl"
+DEB, TOOL = "debs/libc6_2.36-9%3a1_amd64.deb", "wheels/tool-1.0-py3-none-any.whl"
+
+
+@pytest.fixture
+def cache(cache: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and locks that name some files."""
+    locks_that_name(WHEEL, GOOD, DEB, TOOL, folder=tmp_path_factory.mktemp("locked"), patch=monkeypatch)
+    return cache
 
 
 def test_what_is_named_and_right_is_taken_in_once(cache: Path, tmp_path: Path) -> None:
-    names = ("wheels/one-1.0-py3-none-any.whl", "debs/libc6_2.36-9%3a1_amd64.deb")
+    names = (WHEEL, DEB, TOOL)
     path = bundle(tmp_path, manifest(*names), *(entry(name) for name in names))
-    assert (found := unpack(path)).files == 2
-    assert found.already_cached == 0
+    assert (found := unpack(path)).files == 3
+    assert (found.already_cached, found.left_out) == (0, ())
     for name in names:
         assert (cache / name).read_bytes() == CONTENT
-    assert unpack(path).already_cached == 2
+    assert unpack(path).already_cached == 3
+
+
+@pytest.mark.parametrize("name", ["wheels/one-2.0-py3-none-any.whl", "wheels/tool-999-py3-none-any.whl", "debs/x.deb"])
+def test_what_no_lock_names_is_left_out_whatever_it_holds(cache: Path, tmp_path: Path, name: str) -> None:
+    found = unpack(bundle(tmp_path, manifest(name, WHEEL), entry(name), entry(WHEEL)))
+    assert (found.files, found.left_out) == (1, (name,))
+    assert not (cache / name).exists()
+    assert (cache / WHEEL).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("name", [WHEEL, TOOL, DEB])
+def test_what_is_right_in_the_cache_is_never_replaced(cache: Path, tmp_path: Path, name: str) -> None:
+    listed = manifest(files=[{"name": name, "sha256": hashlib.sha256(b"bad").hexdigest(), "size_bytes": 3}])
+    path = bundle(tmp_path, listed, entry(name, b"bad"))
+    assert unpack(path).left_out == (name,)
+    assert not (cache / name).exists()
+    unpack(bundle(tmp_path, manifest(name), entry(name)))
+    assert unpack(bundle(tmp_path, listed, entry(name, b"bad"))).left_out == (name,)
+    assert (cache / name).read_bytes() == CONTENT
+    (cache / name).write_bytes(b"damaged")
+    assert unpack(bundle(tmp_path, manifest(name), entry(name))).already_cached == 0
+    assert (cache / name).read_bytes() == CONTENT
+
+
+def test_every_hash_of_the_locks_is_known() -> None:
+    known = bundle_module._Locks()
+    hashes = {each[-1] for each in (*known._files, *known._of_tool)}
+    paths = [*(images_root() / "tool").glob("*.lock"), lock_path(), lock_path("trixie")]
+    for path in (*paths, *(path for name in ("torch", "jax") for path in image(name).locks.glob("*.lock"))):
+        named = set(re.findall(r"\b[0-9a-f]{64}\b", path.read_text()))
+        assert named, path
+        assert named <= hashes, path
 
 
 def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) -> None:
@@ -56,9 +103,6 @@ def test_nothing_gets_out_of_the_cache(cache: Path, tmp_path: Path, name: str) -
     with pytest.raises(LevelfieldError, match="which no bundle holds"):
         unpack(path)
     assert [each for each in sorted(tmp_path.rglob("*")) if cache not in each.parents and each != cache] == before
-
-
-GOOD = "wheels/one.whl"
 
 
 def link(made: tarfile.TarInfo) -> tuple[tarfile.TarInfo, bytes]:

@@ -65,6 +65,17 @@ def test_a_page_that_is_made_again_adds_nothing_else(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["given"], "it is in nobody's history"
 
 
+@pytest.mark.parametrize("name", ["other.json", "report.html", "run"])
+def test_a_record_in_json_is_never_replaced_by_its_page(name: str, tmp_path: Path) -> None:
+    record = tmp_path / name
+    record.write_bytes(files.encode(small()))
+    for again in (record, record.with_name(f"{name}.html"), record.with_name(f"{name}.html")):
+        show_result(again, small(), analysis.analyse(small()), Console(file=io.StringIO()), measured=False)
+        assert record.read_bytes() == files.encode(small())
+        assert sorted(each.name for each in tmp_path.iterdir()) == [name, f"{name}.html"]
+    assert broken(check(tmp_path / f"{name}.html")) == ""
+
+
 def test_a_key_that_does_not_sign_costs_a_measured_run_its_signature_alone(tmp_path: Path) -> None:
     no_key = tmp_path / "key"
     no_key.write_text("no key")

@@ -6,6 +6,7 @@ fish splits replies at their first comma only, since names are separated by comm
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -28,6 +29,8 @@ _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Com
 """What click asks."""
 VARIABLE = "_LEVELFIELD_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+"""What is offered: names may come from a stranger's folder, and a shell may evaluate what it puts on its line."""
 _ZSH_MARK = "# levelfield completion"
 
 
@@ -123,12 +126,16 @@ def _arms(context: click.Context, typed: str) -> Iterator[str]:
             yield from (f"{name}@{version}" for version in catalogue.versions(registry.get(name).image))
 
 
+def _beginning(typed: str, names: Iterable[str]) -> Iterator[str]:
+    return (name for name in names if name.startswith(typed) and _PLAIN.fullmatch(name))
+
+
 def _one(choices: _Choices) -> _Completer:
     """Return what completes one name."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         del param
-        return [CompletionItem(choice) for choice in choices(ctx, incomplete) if choice.startswith(incomplete)]
+        return [CompletionItem(choice) for choice in _beginning(incomplete, choices(ctx, incomplete))]
 
     return complete
 
@@ -140,7 +147,7 @@ def _several(choices: _Choices) -> _Completer:
         del param
         before, comma, last = incomplete.rpartition(",")
         taken = before.split(",")
-        left = (choice for choice in choices(ctx, last) if choice.startswith(last) and choice not in taken)
+        left = (choice for choice in _beginning(last, choices(ctx, last)) if choice not in taken)
         return [CompletionItem(f"{before}{comma}{choice}") for choice in left]
 
     return complete

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OUTDATED, NO_ANSWER = 1, 2
 """Exit codes of `--check`: something is outdated or withdrawn; the package index gave no answer."""
+MOST_NAMED = 20
+"""Files of a bundle that are named where they are left out."""
 _NAMES = click.argument("images", nargs=-1, shell_complete=completion.images)
 
 
@@ -40,8 +42,8 @@ def images_() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Pull the images of this file by digest instead, as `levelfield images push` wrote it; default: all of them.",
 )
-@VARIANT.but(default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
-@GPU
+@VARIANT.but(in_file=False, default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
+@GPU.but(in_file=False)
 def build(images: tuple[str, ...], base: "Source", source: Path | None, variant: str, gpu: str | None) -> None:
     """Build IMAGES; default: all that the backends need."""
     from levelfield import plan
@@ -190,12 +192,18 @@ def bundle(file: Path, images: tuple[str, ...]) -> None:
 @images_.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def load(file: Path) -> None:
-    """Add the files of a bundle to the cache, each checked against its hash."""
+    """Add the files of a bundle that locks name to the cache, each checked against its hash."""
     from levelfield.images.bundle import unpack
     from levelfield.images.wheels import wheel_folder
 
     console = terminals.console()
     found = unpack(file)
+    if found.left_out:
+        names = f"{', '.join(found.left_out[:MOST_NAMED])}{' …' if len(found.left_out) > MOST_NAMED else ''}"
+        said = f"{plural(len(found.left_out), 'file')} left out, which no lock of this checkout names: {names}."
+        if not found.files:
+            raise LevelfieldError(said, fix="Make the bundle with a checkout of this version.")
+        terminals.say(console, said, "yellow")
     terminals.say(console, f"{plural(found.files, 'file')} in the cache; there before: {found.already_cached}.")
     if found.tool_version != __version__:
         terminals.say(console, f"Levelfield {printable(found.tool_version)} made it: other files may be needed here.")

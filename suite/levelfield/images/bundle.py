@@ -1,7 +1,8 @@
 """Everything that a machine with no network needs, in one file: writing such a bundle, and taking one in.
 
 A bundle holds the wheels and Debian packages that locks name, and the tool's own wheels. When it is
-taken in, every file is named by the manifest, bounded by it and hashed before it gets its name.
+taken in, every file is named by the manifest and by a lock of this checkout, bounded and hashed before it gets its
+name; other files are left out.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import msgspec
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, explained
@@ -33,6 +35,8 @@ MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 _PART = r"[A-Za-z0-9][A-Za-z0-9._+%~!@-]{0,250}"
 _NAME = re.compile(rf"(wheels|debs)/{_PART}")
 """Where a bundle may put something: never above the cache, never under a hidden name."""
+_REQUIREMENT = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>[^\s;\\]+)(?P<hashes>.*(?:\n[ #].*)*)", re.MULTILINE)
+_SHA256 = re.compile(r"--hash=sha256:([0-9a-f]{64})\b")
 _CHUNK = 1 << 20
 _HEADER_BYTES = 4096
 _DAMAGED = "Copy it again, or make it anew with levelfield images bundle."
@@ -121,17 +125,20 @@ class Unpacked(msgspec.Struct, frozen=True):
     """Result of unpacking a bundle."""
 
     files: int
+    """Files that are in the cache now."""
     already_cached: int
     """Files that were in the cache already, with the right content."""
     tool_version: str
     """Version of the tool that made it: another one may ask for other files."""
+    left_out: tuple[str, ...] = ()
+    """Files that no lock of this checkout names: by their names, or with their content."""
 
 
 def unpack(bundle: Path) -> Unpacked:
     """Put the files of a bundle into the cache.
 
-    They are checked against the locks of this checkout before they are used. Raises LevelfieldError: it is no bundle,
-    it was cut off or changed, or it holds what no bundle does; what was taken in before that stays.
+    Those whose name and SHA-256 no lock of this checkout has are left out. Raises LevelfieldError: it is no bundle, it
+    was cut off or changed, or it holds what no bundle does; what was taken in before that stays.
     """
     try:
         with untrusted.open_plain(bundle) as file, disk_space():
@@ -161,6 +168,8 @@ def _unpack(file: BinaryIO, bundle: Path) -> Unpacked:
         raise LevelfieldError(f"{bundle} is no bundle: it does not begin with its manifest.", fix=_DAMAGED)
     manifest = _manifest(b"".join(_content(file, first)), bundle)
     pending = {file.name: file for file in manifest.files}
+    locks = _Locks()
+    left_out = {file.name for file in manifest.files if not locks.name(file.name, file.sha256)}
     already_cached = 0
     while (entry := opened.next()) is not None:
         listed = pending.pop(entry.name, None)
@@ -168,7 +177,8 @@ def _unpack(file: BinaryIO, bundle: Path) -> Unpacked:
             raise LevelfieldError(
                 f"{bundle} holds {entry.name[:100]!r}, which its manifest does not name.", fix=_DAMAGED
             )
-        already_cached += _take(_content(file, entry), listed)
+        if entry.name not in left_out:
+            already_cached += _take(_content(file, entry), listed, locks)
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
     if pending:
         raise LevelfieldError(
@@ -176,7 +186,35 @@ def _unpack(file: BinaryIO, bundle: Path) -> Unpacked:
             f"{next(iter(pending))}.",
             fix=_DAMAGED,
         )
-    return Unpacked(len(manifest.files), already_cached, manifest.tool_version)
+    kept = len(manifest.files) - len(left_out)
+    return Unpacked(kept, already_cached, manifest.tool_version, tuple(sorted(left_out)))
+
+
+class _Locks:
+    """What the locks of this checkout and of plug-ins name."""
+
+    def __init__(self) -> None:
+        named = ((image, *each) for image in catalogue.images() for each in catalogue.lock_names(image))
+        self._files = {(f"wheels/{pin.file}", pin.sha256) for each in named for pin in catalogue.lock(*each).pins}
+        for release in set(debian.BASES.values()):
+            packages = debian.read_lock(release).packages
+            self._files |= {(f"debs/{package.file}", package.sha256) for package in packages}
+        self._of_tool: set[tuple[str, str, str]] = set()
+        """Name, version and SHA-256: these locks hold no names of files."""
+        for lock in (images_root() / "tool").glob("*.lock"):
+            for requirement in _REQUIREMENT.finditer(lock.read_text(encoding="utf-8")):
+                name, version = canonicalize_name(requirement["name"]), requirement["version"]
+                self._of_tool |= {(name, version, sha256) for sha256 in _SHA256.findall(requirement["hashes"])}
+
+    def name(self, file: str, sha256: str) -> bool:
+        """Return whether a lock has this name in the cache together with this content."""
+        if (file, sha256) in self._files:
+            return True
+        try:
+            name, version, _, _ = parse_wheel_filename(file.removeprefix("wheels/"))
+        except InvalidWheelFilename:
+            return False
+        return (name, str(version), sha256) in self._of_tool
 
 
 def _is_plain(entry: tarfile.TarInfo) -> bool:
@@ -200,11 +238,11 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
     return manifest
 
 
-def _take(content: Iterable[bytes], file: File) -> bool:
-    """Put one file into the cache; return whether it was there already."""
+def _take(content: Iterable[bytes], file: File, locks: _Locks) -> bool:
+    """Put one file into the cache; return whether it, or another that a lock names so, was there already."""
     folder, _, rest = file.name.partition("/")
     target = cache_folder(folder) / rest
-    if target.is_file() and wheels.digest(target) == file.sha256:
+    if target.is_file() and locks.name(file.name, wheels.digest(target)):
         return True
     with temporary_folder("unpacking") as temporary:
         fresh = temporary / "file"

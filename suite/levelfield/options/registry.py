@@ -44,6 +44,8 @@ class Option(click.Option):
 
     `again` returns the value with which a rerun repeats what a run measured; none, or an empty one: it is left out.
     `recorded` returns what a record keeps of the value that was typed; None: neither it nor that it was typed.
+    `in_file`: `levelfield.toml`, which may be a stranger's, may set it, since it says only what is measured and how
+    much; one that says what is trusted, read, written or allowed is typed.
     """
 
     def __init__(
@@ -52,11 +54,12 @@ class Option(click.Option):
         section: str = RESULTS,
         again: Callable[[Run], object] | None = None,
         recorded: Callable[[str], str | None] | None = None,
+        in_file: bool = False,
         **settings: Any,  # noqa: ANN401  (those of click.Option)
     ) -> None:
         super().__init__(names, **settings)
-        self.section, self.again, self.recorded = section, again, recorded or _without_path
-        self._declared = {"section": section, "again": again, "recorded": recorded, **settings}
+        self.section, self.again, self.recorded, self.in_file = section, again, recorded or _without_path, in_file
+        self._declared = {"section": section, "again": again, "recorded": recorded, "in_file": in_file, **settings}
 
     def __call__(self, command: F) -> F:
         """Add the option to a command's function."""
@@ -142,9 +145,9 @@ def _private(value: str) -> None:
 
 # A table, with an entry for each option.
 # fmt: off
-PROFILE = _declare("--profile", "profile", BASIC, default="standard", again="profile",
+PROFILE = _declare("--profile", "profile", BASIC, in_file=True, default="standard", again="profile",
     help="smoke, standard or full: what is measured, and how often (see `levelfield list profiles`).")
-MODELS = _declare("--models", "models", BASIC, type=NAMES, again=repeated.models,
+MODELS = _declare("--models", "models", BASIC, in_file=True, type=NAMES, again=repeated.models,
     help="Only these models, separated by commas.")
 OWN = _declare("--model", "own", BASIC, metavar="FILE", multiple=True, again=repeated.own, recorded=last_name,
     help="Your own: an ONNX file; FILE.py:FUNCTION, which returns a network in PyTorch, JAX or TensorFlow with its "
@@ -152,39 +155,39 @@ OWN = _declare("--model", "own", BASIC, metavar="FILE", multiple=True, again=rep
 INPUT = _declare("--input", "inputs", WHAT, type=PAIR, multiple=True, again=repeated.inputs, recorded=last_name,
     help="Values of an input of your ONNX file (tokens=tokens.npy; default: seeded random ones), or the size of a "
          "dynamic dimension, or several (sequence=32,128). May be repeated.")
-BACKENDS = _declare("--backends", "backends", BASIC, type=NAMES,
+BACKENDS = _declare("--backends", "backends", BASIC, in_file=True, type=NAMES,
     again=lambda run: () if repeated.pair(run) else tuple(map(repeated.typable, run.settings.backends)),
     help="Only these backends, separated by commas.")
-SCENARIOS = _declare("--scenarios", "scenarios", BASIC, type=NAMES,
+SCENARIOS = _declare("--scenarios", "scenarios", BASIC, in_file=True, type=NAMES,
     again=lambda run: () if repeated.by_profile(run) else run.settings.scenarios,
     help="Only these: latency, throughput, … (`levelfield list scenarios`).")
-PRECISION = _declare("--precision", "precisions", BASIC, type=NAMES, again="precisions",
+PRECISION = _declare("--precision", "precisions", BASIC, in_file=True, type=NAMES, again="precisions",
     help="fp32, bf16, int8; on GPUs also tf32 and fp16. Each precision is ranked separately.")
-THREADS = _declare("--threads", "threads", BASIC, type=NUMBERS,
+THREADS = _declare("--threads", "threads", BASIC, in_file=True, type=NUMBERS,
     again=lambda run: run.settings.thread_counts or (run.settings.threads,),
     help="Threads of each worker, or several numbers; default: one per core.")
-CPUS = _declare("--cpus", "cpus", MACHINE, type=CPU_LIST, again="cpus_requested",
+CPUS = _declare("--cpus", "cpus", MACHINE, in_file=True, type=CPU_LIST, again="cpus_requested",
     help="CPUs to choose from: a list such as 0-15, or all. Default: those of one NUMA node and one kind of core.")
-PROCESSES = _declare("--processes", "processes", MACHINE, type=NUMBERS, again="process_counts",
+PROCESSES = _declare("--processes", "processes", MACHINE, in_file=True, type=NUMBERS, again="process_counts",
     help="Processes that train one model together, or several numbers; --threads is per process.")
-DEPTHS = _declare("--depths", "depths", WHAT, type=NUMBERS, again="depths",
+DEPTHS = _declare("--depths", "depths", WHAT, in_file=True, type=NUMBERS, again="depths",
     help="Tokens of the prompt in prefill, decode and generate, or several numbers.")
-KV_CACHE = _declare("--kv-cache", "kv_caches", WHAT, type=NAMES, again="kv_caches",
+KV_CACHE = _declare("--kv-cache", "kv_caches", WHAT, in_file=True, type=NAMES, again="kv_caches",
     help="Their cache of keys and values: static (of a fixed size, the default), growing, or both, ranked apart.")
-BATCH = _declare("--batch", "batches", WHAT, type=NUMBERS, again=repeated.batches,
+BATCH = _declare("--batch", "batches", WHAT, in_file=True, type=NUMBERS, again=repeated.batches,
     help="Batch sizes of throughput (2 or more) and training.")
-CONTROL = _declare("--control", "control", ARMS, default="auto", again=repeated.control,
+CONTROL = _declare("--control", "control", ARMS, in_file=True, default="auto", again=repeated.control,
     help="Backend to measure twice, as a control; auto or none.")
 INJECT = _declare("--inject", "inject", ARMS, type=INJECTION, hidden=True,
     again=lambda run: next(iter(repeated.injected(run)), None),
     help="Slow one arm down, to test the method: 5%@onnxruntime#2.")
-BUDGET = _declare("--budget", "budget_seconds", BASIC, type=DURATION, again="budget_seconds",
+BUDGET = _declare("--budget", "budget_seconds", BASIC, in_file=True, type=DURATION, again="budget_seconds",
     help="Time to measure, such as 90s, 10m or 2h: no pass over the cases is begun that would end later.")
-UNTIL = _declare("--until", "until_seconds", HOW_LONG, type=DURATION,
+UNTIL = _declare("--until", "until_seconds", HOW_LONG, in_file=True, type=DURATION,
     help="End so long after the start, images included, with what is ranked by then; measures latency unless named.")
 SO_FAR = _declare("--so-far/--no-so-far", "so_far", HOW_LONG, default=True, hidden=True,
     help="Rank two backends first, in a run of their own, before the images of the others are made.")
-PRECISION_TARGET = _declare("--precision-target", "precision_target", HOW_LONG, type=PERCENT,
+PRECISION_TARGET = _declare("--precision-target", "precision_target", HOW_LONG, in_file=True, type=PERCENT,
     again="precision_target",
     help="Continue until every ratio is known to ± this.")
 MARGIN = _declare("--margin", "margin", HOW_LONG, type=PERCENT, default="2%", again="margin",
@@ -194,9 +197,9 @@ MAX_SLOWDOWN = _declare("--max-slowdown", "max_slowdown", HOW_LONG, type=PERCENT
 DATA = _declare("--data", "data", WHAT, metavar="SET[:N]=PATH", multiple=True, again=repeated.data, recorded=_private,
     help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on N items of a data set, or all; default: "
          "32 in smoke, 500 in standard, all in full. May be repeated.")
-TARGET = _declare("--target", "target", WHAT, type=PERCENT, again="target",
+TARGET = _declare("--target", "target", WHAT, in_file=True, type=PERCENT, again="target",
     help="Accuracy at which convergence ends, such as 90%.")
-LOADGEN = _declare("--loadgen", "loadgen", WHAT, type=LOADGEN_TEST, again=repeated.loadgen,
+LOADGEN = _declare("--loadgen", "loadgen", WHAT, in_file=True, type=LOADGEN_TEST, again=repeated.loadgen,
     help="MLPerf LoadGen: latency=50ms is what the 99th percentile must hold in loadgen-server (default: by MLPerf's "
          "rules), test=10m the shortest test (default: by profile; MLPerf's rules ask for 10m).")
 PRICE = _declare("--price", "price", RESULTS, type=PRICE_PER_HOUR, again="price",
@@ -213,9 +216,9 @@ YES = _declare("--yes", "yes", HOW_LONG, is_flag=True,
     help="Make images of more than 1 GB without a question; without a terminal there is none.")
 LAUNCHER = _declare("--launcher", "launcher", BASIC, type=click.Choice(["docker", "venv", "host"]), again="launcher",
     help="Where to run workers; default: docker if a container engine answers, else venv.")
-VARIANT = _declare("--variant", "variant", MACHINE, default="auto", again=repeated.variant,
+VARIANT = _declare("--variant", "variant", MACHINE, in_file=True, default="auto", again=repeated.variant,
     help="cpu or a CUDA variant (cu12, cu13); auto: the newest one that this machine's GPU runs, cpu without a GPU.")
-GPU = _declare("--gpu", "gpu", MACHINE, metavar="INDEX|UUID",
+GPU = _declare("--gpu", "gpu", MACHINE, in_file=True, metavar="INDEX|UUID",
     again=lambda run: None if run.settings.gpu is None else str(run.settings.gpu),
     recorded=lambda value: value if not value or value.isdigit() else "UUID",
     help="The one GPU to use; `levelfield doctor` lists them.")
@@ -233,7 +236,7 @@ BASE = _declare("--base", "base", MACHINE, metavar="SOURCE", default="debian", c
     help="Base of the images: debian (locked packages), registry (an image by its digest), or a folder with locks.")
 IDENTIFY = _declare("--identify", "identify", RESULTS, is_flag=True, hidden=True,
     help="Store this host's name in the record.")
-REPORTS = _declare("--reports", "reports", BASIC, type=click.Path(path_type=Path, file_okay=False),
+REPORTS = _declare("--reports", "reports", BASIC, in_file=True, type=click.Path(path_type=Path, file_okay=False),
     default=Path("reports"), recorded=_private,
     help="Folder of runs and baselines.")
 OUTPUT = _declare("--output", "output", RESULTS, multiple=True, type=click.Path(path_type=Path, dir_okay=False),

@@ -28,6 +28,8 @@ _HEADER = "H4sIAAAAAAA"
 _LEVEL = 6
 """Of gzip: at 9 it takes twice as long and saves half a percent."""
 _REDO = "Ask for it once more, or for the run's folder."
+BEGINNING = 200
+"""Bytes by which a page is told from JSON."""
 DAMAGED = 1
 """Exit code where what is inside is not what its digests say."""
 
@@ -176,7 +178,7 @@ def attest(evidence: Evidence) -> bytes:
 
 def is_page(content: bytes) -> bool:
     """Return whether a file's content begins as a page, and not as JSON."""
-    return content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    return content[:BEGINNING].lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def _too_large(most_bytes: int) -> LevelfieldError:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from levelfield import terminals
+from levelfield import terminals, untrusted
 from levelfield.analysis import Analysis, summaries
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
@@ -23,6 +23,14 @@ def something_left(run: Run) -> bool:
     """Return whether a run did not end, has generations to go, or lacks a precision or a verdict that was asked."""
     short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
     return run.finished is None or short or bool(remaining_passes(run.blocks))
+
+
+def _page_of(record: Path) -> Path:
+    """Return where the page of a record goes: in the place of an older page, and beside JSON."""
+    if record.name == files.NAME:
+        return record.parent / page.NAME
+    with untrusted.open_plain(record) as file:
+        return record if page.is_page(file.read(page.BEGINNING)) else record.with_name(f"{record.name}.html")
 
 
 def show_result(
@@ -49,7 +57,7 @@ def show_result(
         evidence, unproven = attestation.sign_evidence(record.parent, run, carried, sign, must_sign=True)
     else:
         evidence, unproven = attestation.evidence_of(record, content), ""
-    report = record.parent / page.NAME if record.name == files.NAME else record
+    report = record if measured else _page_of(record)
     compared = within(comparison) if comparison is not None else None
     try:
         rendered = html.render(run, result, comparison=compared, evidence=evidence).encode()
