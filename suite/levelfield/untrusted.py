@@ -93,7 +93,9 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside
 
 
 MOST_PARTS = 16
-_STRINGS = re.compile(r"""'[^'\n]*'|"(?:[^"\\\n]|\\.)*\"""")
+_STRINGS = re.compile(r"""'[^'\n]*+'?|"(?:[^"\\\n]|\\.)*+"?""")
+"""One that is not closed, which is no TOML, ends with its line: looking for the end again from each quote takes the
+square of time."""
 _LONG_KEY = re.compile(rf"(?:\.[ \t]*[\w-]+[ \t]*){{{MOST_PARTS}}}")
 
 

@@ -14,6 +14,7 @@ from levelfield.plan.decoding import STATIC
 from levelfield.plan.names import CANARY, known, names_of_models
 from levelfield.plan.profiles import Profile
 from levelfield.plan.types import Selection, answers
+from levelfield.record.bounds import MAX_ARMS
 from levelfield.record.references import ALIASES, DEFAULT_VARIANT
 from levelfield.record.schema import Arm, Block, Case, KVCache
 from levelfield.scenarios import ScenarioName, get, in_order
@@ -80,14 +81,23 @@ def _refuse_networks(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
 
 
 def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, profile: Profile) -> tuple[Block, ...]:
-    """Return one block for every case, in their order; one block of latency has the control."""
+    """Return one block for every case, in their order; one block of latency has the control.
+
+    Raises LevelfieldError: a block has more arms than a record may have (`record.bounds`).
+    """
     latencies = [case for case in cases if case.scenario == "latency"]
     latencies = latencies or [case for case in cases if case.definition.on_device][:1]
     controlled = next((case for case in latencies if case.model == CONTROLLED), next(iter(latencies), None))
-    return tuple(
+    found = tuple(
         _block(case, _slowed(_with_control(arms, case, selection) if case == controlled else arms, selection), profile)
         for case in cases
     )
+    if (most := max(len(block.arms) for block in found)) > MAX_ARMS:
+        raise LevelfieldError(
+            f"{most} arms would be compared in one case, and {MAX_ARMS} are the most of one run.",
+            fix="Name fewer with --backends, or measure in several runs.",
+        )
+    return found
 
 
 def _with_control(arms: tuple[Arm, ...], case: Case, selection: Selection) -> tuple[Arm, ...]:

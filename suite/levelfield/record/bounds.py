@@ -9,6 +9,8 @@ from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import Block, Run
 
 MAX_BLOCKS = 2_000
+MAX_ARMS = 64
+"""Arms of a block: each is compared with every other."""
 MAX_RESULTS = 20_000
 """Blocks times arms."""
 MAX_WINDOWS = 300_000
@@ -30,6 +32,8 @@ MAX_WINDOW_CALLS = 1_000_000
 """Timed calls of one window, and calls before it: what a worker is asked for at the most."""
 REPORTED = {"bytes": MAX_BYTES // 5 * 2, "values": MAX_VALUES // 5 * 2, "facts": MAX_FACTS // 5 * 2}
 """What workers may report before each arm is held to its share of as much again: a fifth is left for all else."""
+MAX_SIZES, MAX_DIMENSIONS = 24, 1_024
+"""Combinations of sizes of a user's own file, and dimensions that were given sizes."""
 MAX_ANSWERS = 3_000_000
 """To all data sets, by all arms: all of ImageNet's validation set by seven arms in three precisions is a million."""
 
@@ -41,12 +45,16 @@ def check(run: Run, name: str) -> None:
     """
     _most(len(run.blocks), MAX_BLOCKS, "cases", name)
     _most(sum(len(block.arms) for block in run.blocks), MAX_RESULTS, "results", name)
+    _most(max((len(block.arms) for block in run.blocks), default=0), MAX_ARMS, "arms of one case", name)
     _most(sum(map(_windows, run.blocks)), MAX_WINDOWS, "windows", name)
     for block in run.blocks:
         _most(max((len(each.rounds) for each in block.generations), default=0), MAX_ROUNDS, "rounds", name)
         rounds = {round_.index for generation in block.generations for round_ in generation.rounds}
         arms = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns}
         _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_ROUND_ARMS, "places", name)
+    if (own := run.settings.own) is not None:
+        _most(len(own.sized), MAX_SIZES, "combinations of sizes", name)
+        _most(max(len(each.dimensions) for each in own.sized), MAX_DIMENSIONS, "sizes of dimensions", name)
     facts = sum(sum(map(len, each.values())) + len(each) for each in (run.machine,))
     facts += len(run.warnings) + len(run.artifacts)
     facts += sum(len(image.distributions) + len(image.plugins) + len(image.layers) + 1 for image in run.images)

@@ -192,6 +192,7 @@ def fold(events: Iterable[Event | Lost]) -> Run:
     blocks = {block.case.id: _OpenBlock(block) for block in run.blocks}
     images = {(image.launcher, image.name, image.variant): image for image in run.images}
     known = list(run.warnings)
+    warned = set(known)
     accuracies: dict[tuple[str, ...], Accuracy] = {}
     lost: list[int] = []
     resumed: list[str] = []
@@ -211,19 +212,19 @@ def fold(events: Iterable[Event | Lost]) -> Run:
             case AccuracyKnown(accuracy=accuracy):
                 accuracies[accuracy.task, accuracy.model, accuracy.precision, accuracy.device, accuracy.arm] = accuracy
             case Warned(warning=warning):
-                if warning not in known:
+                if warning not in warned:
+                    warned.add(warning)
                     known.append(warning)
             case TimeSpent(seconds=seconds):
-                spent_s = {name: spent_s.get(name, 0.0) + seconds.get(name, 0.0) for name in spent_s | seconds}
+                for name, of_phase_s in seconds.items():
+                    spent_s[name] = spent_s.get(name, 0.0) + of_phase_s
             case Lost(line=line):
                 lost.append(line)
-                for block in blocks.values():
-                    block.interrupt()
             case Finished():
                 finished = event
             case _:
                 try:
-                    blocks[event.block].take(event)
+                    blocks[event.block].take(event, len(lost))
                 except KeyError as error:
                     raise LevelfieldError(
                         f"The journal tells of {event.block} what it has not begun ({error}).",
@@ -251,7 +252,7 @@ class _OpenGeneration:
         self.turns: dict[int, list[Turn]] = {}
         self.done: dict[int, RoundDone] = {}
         self.levels: MachineLevels | None = None
-        self.looked: tuple[MachineProbe, ...] = ()
+        self.looked: list[MachineProbe] = []
         self.complete = False
 
 
@@ -259,18 +260,20 @@ class _OpenBlock:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.generations: dict[int, _OpenGeneration] = {}
-        self._interrupted = False
+        self._lost = 0
 
-    def interrupt(self) -> None:
-        """Ignore events until the next generation begins, because an unknown event is lost."""
-        self._interrupted = True
+    def take(
+        self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | LevelsKnown | GenerationDone, lost: int
+    ) -> None:
+        """Take an event before which so many lines are lost.
 
-    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | LevelsKnown | GenerationDone) -> None:
-        if self._interrupted and not isinstance(event, GenerationBegun):
+        If one was lost since the generation began, events are ignored until the next begins: it may be one of them.
+        """
+        if lost > self._lost and not isinstance(event, GenerationBegun):
             return
         match event:
             case GenerationBegun():
-                self._interrupted = False
+                self._lost = lost
                 self.generations[event.index] = _OpenGeneration(event.seed)
             case LaunchDone():
                 self.generations[event.generation].launches[event.launch.arm] = event.launch
@@ -280,7 +283,7 @@ class _OpenBlock:
                 self.generations[event.generation].done[event.round] = event
             case LevelsKnown():
                 self.generations[event.generation].levels = event.levels
-                self.generations[event.generation].looked += event.looked
+                self.generations[event.generation].looked.extend(event.looked)
             case GenerationDone():
                 self.generations[event.index].complete = True
 
@@ -304,7 +307,7 @@ class _OpenBlock:
                     ),
                     complete=opened.complete,
                     levels=opened.levels,
-                    looked=opened.looked,
+                    looked=tuple(opened.looked),
                 )
                 for index, opened in sorted(self.generations.items())
             ),

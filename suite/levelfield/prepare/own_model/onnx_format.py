@@ -180,27 +180,33 @@ def _insides(graph: memoryview, depth: int) -> Iterator[_Weight | Node]:
 def _of_nodes(nodes: Iterable[Field], depth: int) -> Iterator[_Weight | Node]:
     for node in nodes:
         names: dict[int, list[str]] = {_NODE_INPUT: [], _NODE_OUTPUT: [], _NODE_OPERATOR: []}
-        numbers = {}
+        numbers: dict[str, int] = {}
         for each in fields(node.message):
             if each.number in names:
                 names[each.number].append(_bounded(each.text))
             elif each.number == _NODE_ATTRIBUTE:
+                number = None
                 for part in fields(each.message):
                     if part.number in _ATTRIBUTE_TENSORS:
                         yield _tensor(part.message)
                     elif part.number in _ATTRIBUTE_GRAPHS:
                         yield from _insides(part.message, depth - 1)
                     elif part.number == _ATTRIBUTE_NUMBER:
-                        numbers[_text(each.message, _ATTRIBUTE_NAME)] = part.integer
+                        number = part.integer
+                if number is not None:
+                    numbers[_text(each.message, _ATTRIBUTE_NAME)] = number
         inputs, outputs = tuple(names[_NODE_INPUT]), tuple(names[_NODE_OUTPUT])
         yield Node("".join(names[_NODE_OPERATOR]), _domain(node.message, _NODE_DOMAIN), inputs, outputs, numbers)
 
 
 def _tensor(tensor: memoryview) -> _Weight:
-    kind, elements, elsewhere, file = 0, 1, False, ""
+    kind, elsewhere, file = 0, False, ""
+    sides: list[int] = []
     for each in fields(tensor):
         if each.number == _TENSOR_SIDE:
-            elements *= math.prod(each.integers)
+            sides += each.integers
+            if len(sides) > MAX_SIDES:
+                raise MalformedError(f"A weight has more dimensions than {MAX_SIDES}.")
         elif each.number == _TENSOR_TYPE:
             kind = each.integer
         elif each.number == _TENSOR_LOCATION:
@@ -209,7 +215,7 @@ def _tensor(tensor: memoryview) -> _Weight:
             file = _text(each.message, _VALUE)
     if elsewhere and not file:
         raise MalformedError("A weight is in another file that it does not name.")
-    return _Weight(DTYPES.get(kind, f"type {kind}"), elements, file if elsewhere else "")
+    return _Weight(DTYPES.get(kind, f"type {kind}"), math.prod(sides), file if elsewhere else "")
 
 
 def _value(value: memoryview) -> Value:

@@ -73,10 +73,10 @@ def refusals(name: str, graph: Graph) -> Iterator[LevelfieldError]:
 
 def divisors(graph: Graph) -> set[str]:
     """Return the inputs of whole numbers that something is divided by."""
-    made_by = {output: node for node in graph.nodes for output in node.outputs if output}
+    made_by = {output: number for number, node in enumerate(graph.nodes) for output in node.outputs if output}
     inputs = {value.name for value in graph.inputs if "float" not in value.dtype}
     found: set[str] = set()
-    seen: set[str] = set()
+    seen: set[int] = set()
     left = [
         node.inputs[1]
         for node in graph.nodes
@@ -84,12 +84,12 @@ def divisors(graph: Graph) -> set[str]:
     ]
     while left:
         value = left.pop()
-        node = made_by.get(value)
+        number = made_by.get(value)
         if value in inputs:
             found.add(value)
-        elif node is not None and value not in seen and _stays_whole(node):
-            left += node.inputs
-        seen.add(value)
+        elif number is not None and number not in seen:
+            seen.add(number)
+            left += graph.nodes[number].inputs if _stays_whole(graph.nodes[number]) else ()
     return found
 
 

@@ -26,6 +26,7 @@ from levelfield.paths import cache_folder, temporary_folder
 from levelfield.prepare.artifacts import ModelFile
 from levelfield.prepare.own_model import describe, onnx_format, python_file
 from levelfield.prepare.own_model.describe import Content
+from levelfield.record.bounds import MAX_DIMENSIONS, MAX_SIZES
 from levelfield.record.schema import Artifact, OwnFile, OwnSizes
 from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import inputs
@@ -35,8 +36,6 @@ MODEL = "model.onnx"
 MAX_BYTES = (2 << 30) - 1
 """Protocol Buffers end here: a longer file is none."""
 MAX_VALUES_BYTES = 4 << 30
-MOST_SIZES = 24
-"""Combinations of sizes in one run."""
 _SIZES = re.compile(r"[0-9]{1,9}(,[0-9]{1,9})*")
 _CHUNK = 1 << 22
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -59,9 +58,14 @@ def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile
             more = f", for several sizes too: --input {twice}=32,128" if pairs is given else ""
             raise LevelfieldError(f"--input was given twice for {twice}.", fix=f"Once is enough{more}.")
     sizes = {name: tuple(dict.fromkeys(map(int, value.split(",")))) for name, value in given}
-    if (count := math.prod(map(len, sizes.values()))) > MOST_SIZES:
+    if len(sizes) > MAX_DIMENSIONS:
         raise LevelfieldError(
-            f"--input asks for {count} combinations of sizes, and {MOST_SIZES} are the most of one run.",
+            f"--input is given for {len(sizes)} dimensions, and {MAX_DIMENSIONS} are the most of one run.",
+            fix="Export the file with fewer dimensions without a size.",
+        )
+    if (count := math.prod(map(len, sizes.values()))) > MAX_SIZES:
+        raise LevelfieldError(
+            f"--input asks for {count} combinations of sizes, and {MAX_SIZES} are the most of one run.",
             fix="Give fewer sizes, or measure in several runs.",
         )
     files = {name: Path(value) for name, value in values}
