@@ -191,6 +191,13 @@ def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
     return tuple(Artifact(name, sha256, path.stat().st_size) for name, sha256, path in files)
 
 
+def readable(model: OwnFile) -> tuple[str, ...]:
+    """Return what a worker may read of a user's own file, under the artifacts folder: its copy, and values given."""
+    folder = model.sha256 if model.function else _content(model).identity
+    values = sorted({f"own/{each.sha256}.npy" for each in model.inputs if each.sha256})
+    return (f"own/{folder}", *values)
+
+
 def description(model: OwnFile, root: str) -> Own:
     """Return the description of a user's own file that a worker needs."""
     if model.function:
