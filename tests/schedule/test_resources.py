@@ -5,9 +5,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import docker
 import msgspec
 import pytest
 
+from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker
@@ -16,7 +18,7 @@ from levelfield.plan.types import file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model.reference import Reference
 from levelfield.record.schema import Arm, Artifact, Case, OwnFile, OwnInput
-from levelfield.schedule import resources
+from levelfield.schedule import launches, resources
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import RunResources
@@ -107,6 +109,13 @@ def test_a_worker_of_a_users_own_model_reads_that_model_alone(tmp_path: Path) ->
     case = msgspec.structs.replace(CASE, model="net")
     assert resources.readable(where, case) == (folder, f"own/{'2' * 64}.npy", *handed)
     assert resources.readable(where, msgspec.structs.replace(CASE, model="net-build")) == (folder, *handed)
+    launcher = DockerLauncher(docker.DockerClient("tcp://127.0.0.1:1", version="1.44"))
+    launcher._asked = True  # as if the engine had said that it sees our files
+    mounts = launcher._mounts(launches._spec(where, case, canaries.ARMS[0]))
+    read = {each["Target"]: each["Source"] for each in mounts if each["ReadOnly"]}
+    asked = (folder, f"own/{'2' * 64}.npy", *handed)
+    assert read == {f"/artifacts/{each}": str(tmp_path / each) for each in asked}
+    assert [each["Target"] for each in mounts if not each["ReadOnly"]] == ["/cache"]
 
 
 def test_a_worker_reads_the_files_of_its_model_for_all_cases_of_its_launch(tmp_path: Path) -> None:
