@@ -1,32 +1,52 @@
 """Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from levelfield.backends.profiling.operators import Operator
 from levelfield.launchers import credible
 from levelfield.record import bounds, files, page, schema
-from levelfield.record.measured import Evaluation, Library, MachineProbe, Memory, RooflineSamples, Startup, Window
+from levelfield.record.measured import (
+    Absent,
+    Computed,
+    Evaluation,
+    Library,
+    MachineProbe,
+    Memory,
+    RooflineSamples,
+    Startup,
+    Window,
+)
 from levelfield.worker.messages import (
     Converged,
     Driven,
+    Exported,
     Failed,
+    Joined,
     Loaded,
     Measured,
+    Output,
+    PluginCalled,
     Polled,
+    Predicted,
     Probed,
     Profiled,
     Ready,
     Reply,
     RooflineMeasured,
     Rotated,
+    Sensed,
+    Trained,
+    Updated,
     Used,
     Verified,
 )
+from levelfield.zoo.spec import OwnInput, Sensitivity
 from tests.records_builder import make_run
 
 _R = TypeVar("_R", bound=Reply)
@@ -43,7 +63,10 @@ HONEST: tuple[Reply, ...] = (
     Verified((2,), b"\x00" * 8), Verified((2,), b"", calls=WINDOW), Rotated(3, "0" * 64), Used(1, 2, 3, 4, 5, 6),
     Profiled("a", (), (1,), (2,), ""), Failed("error", "It failed.", "Traceback"), Ready(1, 7, "3.11"),
     msgspec.structs.replace(TRAINED, points=(), diverged="it diverged"), MachineProbe(900_000, 400_000, 500_000),
-    Polled(900_000),
+    Polled(900_000), msgspec.structs.replace(LOADED, startup=Startup(0, 1, 2, 3, Absent("others loaded"))),
+    Profiled("a", (Operator("Conv", "", 3, 10.0),), (1,), (2,), ""),
+    Measured(msgspec.structs.replace(WINDOW, waited_ns=300)),
+    Probed(Memory(1 << 20, 1 << 20, "VmHWM"), (), {}, {}, (0,), "3.11", 1),
 )  # fmt: skip
 
 
@@ -84,12 +107,124 @@ def window_with(**fields: Any) -> Measured:
         (window_with(samples_ns=(1,) * 1_000_001, window_ns=2_000_000), "more calls than are asked for"),
         (MachineProbe(0, 400_000, 500_000), "a probe with a call that took no time"),
         (MachineProbe(900_000, -1, 500_000), "a number that nothing counts"),
+        (window_with(calls_per_sample=0), "a field that the supervisor sets"),
+        (window_with(calls_not_kept=1), "a field that the supervisor sets"),
+        (Verified((2,), b"", calls=msgspec.structs.replace(WINDOW, calls_per_sample=2)), "that the supervisor sets"),
+        (window_with(waited_ns=301), "waited for data longer than its calls took"),
+        (window_with(user_ns=10**6 * SECOND_NS), "more CPU time than this machine has"),
+        (window_with(minor_faults=10**15), "more switches and page faults than fit into it"),
         (Polled(10**13), "a probe that took longer than the time since it was asked for"),
         (changed(LOADED, settings={str(each): "" for each in range(10_000)}), "more facts than a launch has"),
     ],
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
     assert says in credible.implausibility(reply, SECOND_NS)
+
+
+SUPERVISOR, BOUNDED = "the supervisor alone sets it", "what the supervisor saw bounds it"
+COMPARED, PARTS = "the supervisor compares it with what it knows", "its fields are held"
+ITS_OWN = "it judges answers of the user's own file alone"
+CLAIM, TEXT = "nothing outside shows it", "a text that is shown, within a length"
+FIELDS: dict[type[msgspec.Struct], dict[str, str]] = {
+    Startup: dict.fromkeys(("import_ns", "weights_ns", "load_ns", "first_call_ns"), BOUNDED) | {"start_ns": SUPERVISOR},
+    Window: {"calls_per_sample": SUPERVISOR, "calls_not_kept": SUPERVISOR}
+    | dict.fromkeys(("rewarm_ns", "samples_ns", "window_ns", "waited_ns", "user_ns", "system_ns"), BOUNDED)
+    | dict.fromkeys(("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"), BOUNDED),
+    MachineProbe: dict.fromkeys(("arithmetic_ns", "memory_ns", "pages_ns"), BOUNDED),
+    Polled: {"arithmetic_ns": BOUNDED},
+    Evaluation: {"step": BOUNDED, "elapsed_ns": BOUNDED, "accuracy": BOUNDED, "loss": CLAIM},
+    Memory: {"peak_rss_bytes": BOUNDED, "rss_bytes": BOUNDED, "source": TEXT, "device_bytes": CLAIM},
+    Operator: {"kind": TEXT, "name": TEXT, "executions": BOUNDED, "self_ns": BOUNDED},
+    RooflineSamples: dict.fromkeys(("gemm_ns", "copy_ns", "add_ns"), BOUNDED)
+    | dict.fromkeys(("threads", "gemm_size", "array_bytes", "blas_threads"), "the canary's image runs our program"),
+    Profiled: {"source": TEXT, "note": TEXT, "operators": PARTS, "plain_ns": BOUNDED, "profiled_ns": BOUNDED},
+    Driven: {"answer": "the plug-in decodes it", "elapsed_ns": BOUNDED},
+    Ready: {"protocol": "`Worker.await_ready`", "pid": "nothing reads it", "python": TEXT},
+    Loaded: {
+        "startup": PARTS,
+        "version": TEXT,
+        "weights_sha256": COMPARED,
+        "inputs_sha256": COMPARED,
+        "settings": TEXT,
+    },
+    Measured: {"window": PARTS},
+    Verified: {"shape": COMPARED, "output": COMPARED, "outputs": COMPARED, "computed": CLAIM, "calls": PARTS},
+    Output: dict.fromkeys(("shape", "dtype", "values", "exact"), COMPARED),
+    Computed: dict.fromkeys(("products", "source", "kernels", "kernels_source"), CLAIM),
+    Rotated: {"sets": COMPARED, "sha256": COMPARED},
+    Trained: dict.fromkeys(("losses", "gradients", "weights", "statistics"), COMPARED) | {"computed": CLAIM},
+    Updated: {"values": COMPARED},
+    Converged: {"points": PARTS, "diverged": TEXT}
+    | dict.fromkeys(("losses", "weights_sha256", "inputs_sha256"), COMPARED),
+    Probed: {"memory": PARTS, "libraries": PARTS}
+    | dict.fromkeys(("distributions", "environment", "affinity", "python", "threads_alive"), CLAIM),
+    Library: {"name": TEXT, "path": TEXT, "kind": TEXT},
+    RooflineMeasured: {"samples": PARTS},
+    Exported: {"files": COMPARED, "inputs": "read again", "answers": ITS_OWN, "sensitivities": ITS_OWN}
+    | dict.fromkeys(("opset", "versions", "unexported", "unanswered"), TEXT),
+    OwnInput: dict.fromkeys(OwnInput.__struct_fields__, "read again"),
+    Sensed: {"sensitivities": ITS_OWN, "answers": COMPARED, "versions": TEXT, "unanswered": TEXT},
+    Sensitivity: dict.fromkeys(("relative_l2", "element", "centred"), ITS_OWN),
+    PluginCalled: {"answer": "the plug-in decodes it"},
+    Predicted: {"shape": COMPARED, "output": COMPARED, "items_sha256": COMPARED},
+    Failed: {"kind": COMPARED, "message": TEXT, "detail": TEXT, "settings": TEXT},
+    Absent: {"reason": TEXT},
+    Joined: {},
+    Used: dict.fromkeys(Used.__struct_fields__, "no request of a supervisor has this reply"),
+}
+"""What holds each field of each reply."""
+
+
+def structs(kind: Any) -> set[type[msgspec.Struct]]:
+    """Return a struct and those that its fields hold."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return {kind}.union(*(structs(each) for each in get_type_hints(kind).values()))
+    return set().union(*(structs(each) for each in get_args(kind)))
+
+
+def test_every_field_of_every_reply_is_held_by_something() -> None:
+    found = structs(Reply)
+    assert {each: {*FIELDS.get(each, ())} for each in found} == {each: {*each.__struct_fields__} for each in found}
+
+
+def impossible(value: Any, name: str) -> Iterator[Any]:
+    """Yield what replaces a struct's field in copies of a reply, wherever it is in it."""
+    if isinstance(value, tuple):
+        for place, each in enumerate(value):
+            for other in impossible(each, name):
+                yield (*value[:place], other, *value[place + 1 :])
+    if not isinstance(value, msgspec.Struct):
+        return
+    for field in value.__struct_fields__:
+        held = getattr(value, field)
+        if f"{type(value).__name__}.{field}" == name:
+            much = (10**18,) if isinstance(held, tuple) else 10**18
+            yield msgspec.structs.replace(value, **{field: much})
+        for other in impossible(held, name):
+            yield msgspec.structs.replace(value, **{field: other})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{kind.__name__}.{field}"
+        for kind, fields in FIELDS.items()
+        for field, held in fields.items()
+        if held in {SUPERVISOR, BOUNDED}
+    ],
+)
+def test_what_is_bounded_is_refused_beyond_it(name: str) -> None:
+    lies = [lie for reply in HONEST for lie in impossible(reply, name)]
+    assert lies
+    assert all(credible.implausibility(lie, SECOND_NS) for lie in lies)
+
+
+@pytest.mark.parametrize(("kind", "field"), credible.SUPERVISORS)
+def test_no_worker_sets_what_is_the_supervisors(kind: type[msgspec.Struct], field: str) -> None:
+    assert FIELDS[kind][field] == SUPERVISOR
+    for reply in HONEST:
+        for lie in impossible(reply, f"{kind.__name__}.{field}"):
+            assert credible.implausibility(lie, SECOND_NS) == "a field that the supervisor sets"
 
 
 def window(calls: int, before: int) -> Measured:

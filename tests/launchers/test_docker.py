@@ -32,6 +32,7 @@ from tests.launchers.scripts import PATIENCE_S, gone
 pytestmark = pytest.mark.docker
 
 CANARY = Load(Task(backend="canary", model="canary", batch=1, threads=1))
+READ = "weights/one"
 LONG = Measure(window_ns=1_000_000_000_000)
 
 
@@ -47,7 +48,9 @@ def image(launcher: DockerLauncher) -> Image:
 
 @pytest.fixture
 def spec(image: Image, tmp_path: Path) -> LaunchSpec:
-    (tmp_path / "artifacts").mkdir()
+    for name in (READ, "weights/other", "own/this/model.onnx", "own/another/network.py", "references/answer.npy"):
+        (tmp_path / "artifacts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "artifacts" / name).write_bytes(b"content")
     tmp_path.chmod(0o755)
     return LaunchSpec(
         name=f"test {os.getpid()}",
@@ -56,6 +59,7 @@ def spec(image: Image, tmp_path: Path) -> LaunchSpec:
         cpus=(min(os.sched_getaffinity(0)),),
         memory_bytes=512 << 20,
         artifacts=tmp_path / "artifacts",
+        reads=(READ, "own/this"),
         cache=tmp_path / "cache",
     )
 
@@ -102,9 +106,23 @@ def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, 
     uid = os.getuid() or NOBODY
     assert config["User"].startswith(f"{uid}:")
     assert {mount["Destination"]: mount["RW"] for mount in container.attrs["Mounts"]} == {
-        "/artifacts": False,
+        f"/artifacts/{READ}": False,
+        "/artifacts/own/this": False,
         "/cache": True,
     }
+
+
+def test_it_sees_nothing_of_the_artifacts_but_what_it_reads(
+    engine: docker.DockerClient, worker: Worker, spec: LaunchSpec
+) -> None:
+    assert worker.alive
+    (container,) = containers(engine)
+    (spec.artifacts / "own" / "this" / "later").write_bytes(b"content")
+    code, output = container.exec_run(["find", "/artifacts", "-type", "f"])
+    assert (code, sorted(output.decode().split())) == (
+        0,
+        ["/artifacts/own/this/later", "/artifacts/own/this/model.onnx", f"/artifacts/{READ}"],
+    )
 
 
 def run_inside(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec, script: str) -> Worker:

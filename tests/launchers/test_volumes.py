@@ -60,8 +60,9 @@ def blind(engine: docker.DockerClient, image: Image, hidden: Path) -> Iterator[d
 
 def spec_of(image: Image, place: Path, **others: Any) -> LaunchSpec:
     artifacts = place / "cache" / "artifacts"
-    (artifacts / "weights").mkdir(parents=True, exist_ok=True)
-    (artifacts / "weights" / "one").write_bytes(b"first")
+    for folder in ("weights", "own"):
+        (artifacts / folder).mkdir(parents=True, exist_ok=True)
+        (artifacts / folder / "one").write_bytes(b"first")
     return LaunchSpec(
         name="test",
         image=image,
@@ -69,6 +70,7 @@ def spec_of(image: Image, place: Path, **others: Any) -> LaunchSpec:
         cpus=(min(os.sched_getaffinity(0)),),
         memory_bytes=512 << 20,
         artifacts=artifacts,
+        reads=("weights",),
         **others,
     )
 
@@ -109,7 +111,7 @@ def test_volumes_take_the_place_of_folders_that_the_engine_does_not_see(
     (spec.artifacts / "weights" / "two").write_bytes(b"second")
     one = launcher.launch(spec)  # it finds what the first compiled, and what was made since
     one.await_ready(PATIENCE_S)
-    assert said(blind, "cat /artifacts/weights/*; /cache/kernel") == "firstsecond"
+    assert said(blind, "cat /artifacts/*/*; /cache/kernel") == "firstsecond"
     one.stop()
     shutil.rmtree(cache)  # as before a cold start
     one = launcher.launch(spec)

@@ -101,7 +101,7 @@ class Exporting(HostLauncher):
         import sys
 
         self.launched += 1
-        self.given = list(spec.artifacts.glob("weights/*"))
+        self.given = [spec.artifacts / each for each in spec.reads]
         return start_process([sys.executable, "-c", READY + self._script], spec.name, {}, Path("/"))
 
 
@@ -130,7 +130,8 @@ def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifa
         return folder
 
     folder = export()
-    assert launcher.given, "files may be copied when a worker is launched"
+    assert launcher.given == [artifacts.root / artifacts.weights("mlp")], "and it sees nothing else"
+    assert launcher.given[0].is_file(), "files may be copied when a worker is launched"
     assert export() == folder
     assert launcher.launched == 1
     (folder / "model.onnx.data").unlink()

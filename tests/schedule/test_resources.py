@@ -5,17 +5,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+import docker
 import msgspec
 import pytest
 
+from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker
 from levelfield.paths import MARK
 from levelfield.plan.types import file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.record.schema import Arm, Artifact, Case
-from levelfield.schedule import resources
+from levelfield.prepare.own_model.reference import Reference
+from levelfield.record.schema import Arm, Artifact, Case, OwnFile, OwnInput
+from levelfield.schedule import launches, resources
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import RunResources
@@ -90,6 +93,44 @@ def test_a_model_file_changes_with_the_tensors_beside_it(tmp_path: Path) -> None
     assert where.is_hashed(CASE, ORT, where.stamps(CASE, ORT))
     flip(tmp_path / "model.onnx.data")
     assert not where.is_hashed(CASE, ORT, where.stamps(CASE, ORT))
+
+
+def test_a_worker_of_a_users_own_model_reads_that_model_alone(tmp_path: Path) -> None:
+    given = OwnInput("x", "float32", (4,), False, sha256="2" * 64)
+    own = OwnFile("net", "net.onnx", "1" * 64, 8, (given,), (), "fp32", 20)
+    python = msgspec.structs.replace(own, model="net-build", inputs=(), function="build")
+    where = msgspec.structs.replace(
+        own_site(tmp_path),
+        own=(Reference(own, {}, {}, ()), Reference(python, {}, {}, ())),
+        judged=("evaluation/a.npy",),
+    )
+    handed = ("evaluation/a.npy",)
+    folder = f"own/{'1' * 64}"
+    case = msgspec.structs.replace(CASE, model="net")
+    assert resources.readable(where, case) == (folder, f"own/{'2' * 64}.npy", *handed)
+    assert resources.readable(where, msgspec.structs.replace(CASE, model="net-build")) == (folder, *handed)
+    launcher = DockerLauncher(docker.DockerClient("tcp://127.0.0.1:1", version="1.44"))
+    launcher._asked = True  # as if the engine had said that it sees our files
+    mounts = launcher._mounts(launches._spec(where, case, canaries.ARMS[0]))
+    read = {each["Target"]: each["Source"] for each in mounts if each["ReadOnly"]}
+    asked = (folder, f"own/{'2' * 64}.npy", *handed)
+    assert read == {f"/artifacts/{each}": str(tmp_path / each) for each in asked}
+    assert [each["Target"] for each in mounts if not each["ReadOnly"]] == ["/cache"]
+
+
+def test_a_worker_reads_the_files_of_its_model_for_all_cases_of_its_launch(tmp_path: Path) -> None:
+    file, other = (ModelFile(f"onnx/{name}/model.onnx", "0" * 64, Artifact(name, "0" * 64, 8)) for name in "ab")
+    key = file_key(CASE, ORT)
+    assert key is not None
+    files = {key: file, key._replace(model="vit"): other}
+    where = msgspec.structs.replace(own_site(tmp_path), files=files, weights_sha256={"mlp": "", "vit": ""})
+    weights, of_vit = where.artifacts.weights("mlp"), where.artifacts.weights("vit")
+    assert resources.readable(where, CASE) == ("onnx/a", weights)
+    fed = msgspec.structs.replace(CASE, scenario="data-pipeline")
+    assert resources.readable(where, fed) == (where.artifacts.dataset("mlp"), "onnx/a", weights)
+    assert resources.readable(where, CASE) == resources.readable(where, fed), "one launch answers both"
+    operators = msgspec.structs.replace(CASE, scenario="operators")
+    assert {"onnx/a", "onnx/b", weights, of_vit} <= {*resources.readable(where, operators)}
 
 
 @pytest.fixture(autouse=True)

@@ -62,6 +62,12 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("field", "value"), [("calls_not_kept", 10**9), ("calls_per_sample", 10**6)])
+def test_calls_that_fit_into_no_window_are_a_contradiction(field: str, value: int) -> None:
+    said = list(contradictions.of(changed(small(), ((*TURN, "window", field), value))))
+    assert [each.endswith("that is shorter than its calls") for each in said] == [True]
+
+
 @pytest.mark.parametrize("of", [small(), TRAINED, DRIVEN, make_run(max_calls=5)])
 def test_a_run_as_it_was_measured_agrees_with_itself(of: Run) -> None:
     assert list(contradictions.of(of)) == []

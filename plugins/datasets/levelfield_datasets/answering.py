@@ -78,6 +78,7 @@ def _answered(
 ) -> Accuracy:
     task = judged.data_set
     found = Accuracy(task.task, case.model, case.precision, case.device, case.batch, arm.id)
+    resources = msgspec.structs.replace(resources, judged=(judged.path,))
     (outcome,) = bring_up(resources, case, [arm], seed=seed)
     try:
         if outcome.worker is None:

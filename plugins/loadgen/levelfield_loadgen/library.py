@@ -58,6 +58,7 @@ def prepare(pythons: Sequence[str], root: Path, progress: Progress) -> Driver:
             Artifact(label, hashlib.sha256(content).hexdigest(), len(content), made_by)
             for _, content, label, made_by in files
         ),
+        folder=folder,
         measure=functools.partial(turns.tests, folder),
     )
 

@@ -89,7 +89,7 @@ def test_a_worker_without_loadgen_is_absent_and_says_why(tmp_path: Path) -> None
     root = where.artifacts.root
     (root / "nowhere").mkdir(exist_ok=True)
     (root / "nowhere" / "inside.py").write_bytes(Path(turns.__file__).with_name("inside.py").read_bytes())
-    elsewhere = Driver((), functools.partial(turns.tests, "nowhere"))
+    elsewhere = Driver((), "nowhere", functools.partial(turns.tests, "nowhere"))
     there = msgspec.structs.replace(where, driver=elsewhere)
     (launch,) = harness.measure(where=there).blocks[0].generations[0].launches
     assert launch.failure is not None

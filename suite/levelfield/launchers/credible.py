@@ -6,6 +6,7 @@ What cannot be is refused here, so that it costs the worker's own case and never
 
 import itertools
 import math
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 
 from levelfield.record import bounds
-from levelfield.record.measured import MachineProbe, Window
+from levelfield.record.measured import MachineProbe, Startup, Window
 from levelfield.worker.messages import (
     Converged,
     Driven,
@@ -38,6 +39,17 @@ FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "proto
 CLOCKS_AGREE = 1.05
 SLACK_NS = 1_000_000_000
 """Tolerance for an engine in a virtual machine, whose clock is not the host's: 5 % and one second."""
+SUPERVISORS: dict[tuple[type[msgspec.Struct], str], int] = {
+    (Startup, "start_ns"): 0,
+    (Window, "calls_per_sample"): 1,
+    (Window, "calls_not_kept"): 0,
+}
+"""Fields that the supervisor, or an import, sets: what a worker sends in them."""
+COUNTED_NS = 10
+"""A switch or a page fault takes longer."""
+CPUS = os.cpu_count() or 1
+MEMORY_BYTES = CPUS * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+"""Of all processes that train together: each counts the pages that it shares."""
 
 
 def implausibility(reply: Reply, elapsed_ns: int) -> str:
@@ -109,6 +121,8 @@ def _numbers(reply: Reply) -> str:
         elif isinstance(item, dict):
             stack += (*item, *item.values())
         elif isinstance(item, msgspec.Struct):
+            if any(type(item) is of and getattr(item, name) != sent for (of, name), sent in SUPERVISORS.items()):
+                return "a field that the supervisor sets"
             stack += (getattr(item, name) for name in item.__struct_fields__)
     return ""
 
@@ -129,7 +143,12 @@ def _times(reply: Reply, most_ns: float) -> str:
         case Converged():
             return _training(reply, most_ns)
         case Profiled():
+            if any(not 0 <= each.self_ns <= most_ns or each.executions > most_ns for each in reply.operators):
+                return "an operator that took longer than the profile"
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
+        case Probed():
+            resident = [each for each in (reply.memory.peak_rss_bytes, reply.memory.rss_bytes) if isinstance(each, int)]
+            return "" if all(0 < each <= MEMORY_BYTES for each in resident) else "memory that no process here has"
         case RooflineMeasured():
             samples = (reply.samples.gemm_ns, reply.samples.copy_ns, reply.samples.add_ns)
             empty = next((each for each in samples if not each), None)
@@ -145,6 +164,13 @@ def _window(window: Window, most_ns: float) -> str:
         return "a window with more calls than are asked for"
     if window.window_ns < sum(window.samples_ns):
         return "a window that is shorter than its calls"
+    if (window.waited_ns or 0) > sum(window.samples_ns):
+        return "a window that waited for data longer than its calls took"
+    if window.user_ns + window.system_ns > CPUS * most_ns:
+        return "a window with more CPU time than this machine has"
+    counted = (window.voluntary_switches, window.involuntary_switches, window.minor_faults, window.major_faults)
+    if COUNTED_NS * sum(counted) > CPUS * most_ns:
+        return "a window with more switches and page faults than fit into it"
     return _calls("a window", window.samples_ns, most_ns) or _longer(
         "a window", window.window_ns + sum(window.rewarm_ns), most_ns
     )
@@ -166,6 +192,8 @@ def _longer(what: str, duration_ns: int, most_ns: float) -> str:
 
 def _training(converged: Converged, most_ns: float) -> str:
     points = converged.points
+    if any(each.step > most_ns for each in points):
+        return "more steps than a training has"
     if any(not 0 <= each.accuracy <= 1 for each in points):
         return "an accuracy that is no share"
     for before, after in itertools.pairwise(points):

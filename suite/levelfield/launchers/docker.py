@@ -100,11 +100,11 @@ class DockerLauncher:
             self._asked = True
         if self._volumes is not None:
             return self._volumes.mounts(spec)
-        folders = ((spec.artifacts, ARTIFACTS), (spec.cache, CACHE), (spec.export, EXPORT))
+        read = ((spec.artifacts / each, f"{ARTIFACTS}/{each}") for each in spec.reads)
+        written = ((spec.cache, CACHE), (spec.export, EXPORT))
         return [
-            Mount(place, str(folder), type="bind", read_only=place == ARTIFACTS)
-            for folder, place in folders
-            if folder is not None
+            *(Mount(place, str(path), type="bind", read_only=True) for path, place in read),
+            *(Mount(place, str(folder), type="bind") for folder, place in written if folder is not None),
         ]
 
     def _start(self, spec: LaunchSpec, mounts: list[Mount]) -> channels.ContainerChannel:

@@ -30,7 +30,9 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     """Several processes in it get equal shares of them, in this order."""
     memory_bytes: int
     artifacts: Path
-    """Folder that the worker may read."""
+    """Folder of all artifacts."""
+    reads: tuple[str, ...] = ()
+    """Files and folders below it that the worker reads: a container sees nothing else of it."""
     disk_bytes: int = LIMIT_BYTES
     """Most that a worker in a container may add to the folders below."""
     cache: Path | None = None

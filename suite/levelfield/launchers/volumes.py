@@ -78,22 +78,20 @@ def sees_our_files(client: docker.DockerClient, image: str, user: tuple[int, int
 
 
 class Volumes:
-    """The volumes of one supervisor: one with all artifacts, and one for each cache folder and each export."""
+    """The volumes of one supervisor: one for all workers that read the same, each cache folder and each export."""
 
     def __init__(self, client: docker.DockerClient, labels: dict[str, str], user: tuple[int, int]) -> None:
         self._client = client
         self._labels = labels
         self._user = user
-        self._artifacts = ""
-        self._copied: set[str] = set()
+        self._artifacts: dict[tuple[str, ...], str] = {}
+        self._copied: dict[str, set[str]] = {}
         self._caches: dict[Path, str] = {}
         self._made: set[str] = set()
 
     def mounts(self, spec: LaunchSpec) -> list[Mount]:
         """Return what a worker's folders are mounted from, made and filled."""
-        self._artifacts = self._artifacts or self._create()
-        self._copy_in(spec)
-        found = [Mount(ARTIFACTS, self._artifacts, type="volume", read_only=True)]
+        found = [Mount(ARTIFACTS, self._copy_in(spec), type="volume", read_only=True)] if spec.reads else []
         if spec.cache is not None:
             found.append(Mount(CACHE, self._cache(spec.cache, spec.image.tag), type="volume"))
         if spec.export is not None:
@@ -122,15 +120,21 @@ class Volumes:
             self._client.api.put_archive(container, "/", entry.tobuf(tarfile.GNU_FORMAT) + loading.END)
         return name
 
-    def _copy_in(self, spec: LaunchSpec) -> None:
-        """Copy the artifacts that the volume has not got yet; those that there are do not change."""
-        files = {str(path.relative_to(spec.artifacts)) for path in spec.artifacts.rglob("*") if path.is_file()}
-        if new := sorted(files - self._copied):
-            with self._holding(spec.image.tag, self._artifacts, ARTIFACTS) as container:
+    def _copy_in(self, spec: LaunchSpec) -> str:
+        """Return a volume with what a worker reads; files that it has already do not change."""
+        if spec.reads not in self._artifacts:
+            self._artifacts[spec.reads] = self._create()
+        volume = self._artifacts[spec.reads]
+        read = [spec.artifacts / each for each in spec.reads]
+        paths = (path for each in read for path in (each, *each.rglob("*")) if path.is_file())
+        copied = self._copied.setdefault(volume, set())
+        if new := sorted({str(path.relative_to(spec.artifacts)) for path in paths} - copied):
+            with self._holding(spec.image.tag, volume, ARTIFACTS) as container:
                 self._client.api.put_archive(
                     container, ARTIFACTS, loading.files_archive((name, spec.artifacts / name) for name in new)
                 )
-            self._copied.update(new)
+            copied.update(new)
+        return volume
 
     def copy_out(self, spec: LaunchSpec, mounts: list[Mount]) -> None:
         """Copy what an exporter wrote to the folder of its launch: plain files, and nothing else."""

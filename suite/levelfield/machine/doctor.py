@@ -56,6 +56,16 @@ def disk(folder: Path, needed_bytes: int) -> Finding:
     return ok(topic, f"{message}.")
 
 
+def check_space(what: str, folder: Path, size_bytes: int) -> None:
+    """Raise LevelfieldError where a disk has no room for a copy, and for what is compiled of it, which may be as large.
+
+    `what`: the file. `folder`: an existing one, which will hold the copy.
+    """
+    found = disk(folder, 2 * size_bytes)
+    if found.state == "bad":
+        raise LevelfieldError(f"{what} cannot be copied: {found.message[0].lower()}{found.message[1:]}", fix=found.fix)
+
+
 def memory(needs: Needs, root: Path = ROOT) -> Finding:
     """Compare the available memory, within this process's limit, with what the largest worker needs."""
     topic = "memory"

@@ -87,6 +87,10 @@ class Artifacts:
         self._weights(name)
         return self._weights_path(name)
 
+    def made(self, name: str) -> tuple[str, ...]:
+        """Return a model's weights file and its dataset, of which there are, under the artifacts folder."""
+        return tuple(each for each in (self._weights_path(name), self._dataset(name)) if (self.root / each).is_file())
+
     def weights_artifact(self, name: str) -> Artifact:
         """Return a model's weights as the record names them: by the digest of the tensors."""
         sha256 = weights.sha256(self._weights(name))
@@ -97,7 +101,7 @@ class Artifacts:
 
         Its digest is checked once by each `Artifacts`.
         """
-        relative = f"datasets/{name}-{self._definition(name)[:KEY_CHARS]}.u8"
+        relative = self._dataset(name)
         if relative not in self._checked:
             model = models.get(name)
             self._cached(
@@ -105,6 +109,9 @@ class Artifacts:
             )
             self._checked.add(relative)
         return relative
+
+    def _dataset(self, name: str) -> str:
+        return f"datasets/{name}-{self._definition(name)[:KEY_CHARS]}.u8"
 
     def dataset_artifact(self, name: str) -> Artifact:
         """Return a model's dataset as the record names it: by the digest of its records."""
@@ -363,6 +370,7 @@ def let_export(
             cpus=cpus,
             memory_bytes=EXPORTER_MEMORY_BYTES,
             artifacts=root,
+            reads=tuple(each for each in (request.weights_path, request.own and request.own.python) if each),
             export=out,
         )
         worker_paths = launcher.worker_paths(spec)

@@ -22,7 +22,7 @@ from levelfield.record.schema import Arm, Case, Failure, Launch
 from levelfield.schedule.listener import ProgressListener, SilentListener
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, run_jobs, utc_now
 from levelfield.schedule.output_verification import verify_outputs
-from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.schedule.resources import RunResources, cache_folder, readable, task_for
 from levelfield.worker import sources
 from levelfield.worker.messages import Load, Loaded, Probe, Probed, Rotate, Rotated
 from levelfield.zoo import decoding, inputs, models
@@ -110,6 +110,7 @@ def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0)
         memory_nodes=resources.memory_nodes(cpus),
         memory_bytes=resources.memory_bytes,
         artifacts=resources.artifacts.root,
+        reads=readable(resources, case),
         cache=cache_folder(resources, case, arm),
         gpu=resources.gpu if case.device != "cpu" else "",
         padding_bytes=padding_bytes,

@@ -160,6 +160,7 @@ def _own(
         cpus=plan.cpus,
         memory_bytes=control_groups.limit_bytes(),
         artifacts=Artifacts().root,
+        reads=store.readable(plan.own),
     )
     if plan.own.function:
         found = reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)

@@ -68,6 +68,8 @@ class Driver(msgspec.Struct, frozen=True):
 
     artifacts: tuple[Artifact, ...]
     """Files that it hands to workers."""
+    folder: str
+    """Where they are under the artifacts folder."""
     measure: Callable[..., list[Outcome]]
     """Measures a group of arms in one generation; called by `schedule.generations`, the one place."""
 
@@ -108,6 +110,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Files that a launch of an arm has hashed, by arm and path; see `stamps`."""
     driver: Driver | None = None
     """None: no case has its calls made by a plug-in."""
+    judged: tuple[str, ...] = ()
+    """Files of items, under the artifacts folder, that workers answer (`Predict`)."""
     emulated: str = ""
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
@@ -229,6 +233,21 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         dataset_path=f"{worker_paths.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
         own=_described(own, worker_paths.artifacts, reads) if own is not None else None,
     )
+
+
+def readable(resources: RunResources, case: Case) -> tuple[str, ...]:
+    """Return what a worker may read under the artifacts folder, for all cases that one launch answers.
+
+    Neither references nor what is another model's: a user's own network is a stranger's program.
+    """
+    handed = resources.judged + ((resources.driver.folder,) if resources.driver is not None else ())
+    if (own := resources.own_of(case)) is not None:
+        return (*store.readable(own.model), *handed)
+    models = tuple(resources.weights_sha256) if case.definition.operators else (case.model,)
+    files = (file.path.rpartition("/")[0] for key, file in resources.files.items() if key.model in models)
+    dataset = (_dataset(resources, case),) if case.definition.from_dataset else ()
+    made = (path for model in models for path in resources.artifacts.made(model))
+    return tuple(sorted({*made, *files, *dataset, *handed}))
 
 
 def _described(own: Reference, root: str, reads: str) -> Own:

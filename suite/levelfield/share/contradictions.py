@@ -18,6 +18,10 @@ MOST_CENTRED = 0.5
 """A constant answer has 1 (`zoo.parity.MOST`)."""
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
+SHORTEST_NS = 10
+"""Of a call: two readings of a clock take longer."""
+MOST_UNEVEN = 4
+"""How much longer the shortest call that is kept may be than the others are: inputs are taken in turn."""
 _BEFORE_MEASURING = ("image", "launch", "load")
 
 
@@ -95,7 +99,10 @@ def _failed(launch: Launch) -> bool:
 
 
 def _too_short(window: Window) -> bool:
-    return min(window.samples_ns, default=0) < 0 or sum(window.samples_ns) > window.window_ns
+    """Return whether a window is too short for its calls: those kept, and the others, which are like them."""
+    shortest = min(window.samples_ns, default=0)
+    others_ns = window.calls_not_kept * max(SHORTEST_NS, shortest / MOST_UNEVEN)
+    return shortest < 0 or window.calls_per_sample != 1 or sum(window.samples_ns) + others_ns > window.window_ns
 
 
 def _disturbed(reasons: Disturbed) -> Iterator[str]:

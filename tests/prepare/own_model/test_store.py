@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,30 @@ def test_copies_are_no_more_public_than_what_was_given(tmp_path: Path) -> None:
     copies.append(cache_folder("artifacts") / store.prepared(kept, 2).path)
     assert len(copies) > 2
     assert {each.stat().st_mode & 0o777 for each in copies} == {0o600}
+
+
+def test_what_takes_no_space_takes_none_in_the_cache(tmp_path: Path) -> None:
+    path = onnx_files.write(tmp_path, "big.onnx", onnx_files.classifier(beside="w.bin"))
+    given, size_bytes = path.with_name("w.bin"), 64 << 20
+    given.write_bytes(onnx_files.weights_of_classifier())
+    os.truncate(given, size_bytes)
+    kept = read(path)
+    (copy,) = cache_folder("artifacts").rglob("w.bin")
+    assert hashlib.sha256(copy.read_bytes()).hexdigest() == kept.beside["w.bin"]
+    assert copy.stat().st_size == size_bytes
+    assert copy.stat().st_blocks * 512 <= 8 << 20
+
+
+def test_what_the_disk_has_no_room_for_is_not_copied(tmp_path: Path) -> None:
+    size_bytes = 1 << 40
+    if shutil.disk_usage(tmp_path).free > 2 * size_bytes:
+        pytest.skip("there is room for it")
+    path = onnx_files.write(tmp_path, "big.onnx", onnx_files.classifier(beside="w.bin"))
+    path.with_name("w.bin").touch()
+    os.truncate(path.with_name("w.bin"), size_bytes)
+    with refused("w.bin cannot be copied: .* free at", "takes 2048.0 GiB", "levelfield images clean"):
+        read(path)
+    assert not list(cache_folder("artifacts").rglob("w.bin"))
 
 
 def test_values_of_ones_own(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import msgspec
 from levelfield import untrusted
 from levelfield.backends.protobuf import MalformedError
 from levelfield.errors import LevelfieldError, clause, explained, printable
+from levelfield.machine.doctor import check_space
 from levelfield.names import made_of
 from levelfield.paths import cache_folder, temporary_folder
 from levelfield.prepare.artifacts import ModelFile
@@ -38,6 +39,7 @@ MAX_BYTES = (2 << 30) - 1
 MAX_VALUES_BYTES = 4 << 30
 _SIZES = re.compile(r"[0-9]{1,9}(,[0-9]{1,9})*")
 _CHUNK = 1 << 22
+_HOLE = bytes(_CHUNK)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -195,6 +197,13 @@ def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
     return tuple(Artifact(name, sha256, path.stat().st_size) for name, sha256, path in files)
 
 
+def readable(model: OwnFile) -> tuple[str, ...]:
+    """Return what a worker may read of a user's own file, under the artifacts folder: its copy, and values given."""
+    folder = model.sha256 if model.function else _content(model).identity
+    values = sorted({f"own/{each.sha256}.npy" for each in model.inputs if each.sha256})
+    return (f"own/{folder}", *values)
+
+
 def description(model: OwnFile, root: str) -> Own:
     """Return the description of a user's own file that a worker needs."""
     if model.function:
@@ -262,11 +271,16 @@ def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = 
                 f"{_shown(source)} is longer than {most_bytes} bytes, the most that such a file may have.",
                 fix="Save it with its weights in a file beside it: onnx.save_model(…, save_as_external_data=True).",
             )
+        check_space(_shown(source), target.parent, status.st_size)
         digest, size_bytes = hashlib.sha256(), 0
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
-            copy.write(chunk)
+            if chunk == _HOLE:  # what takes no space there takes none here
+                copy.seek(_CHUNK, os.SEEK_CUR)
+            else:
+                copy.write(chunk)
             size_bytes += len(chunk)
+        copy.truncate(size_bytes)
     untrusted.limit_access(target, status.st_mode)
     return digest.hexdigest(), size_bytes
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, explained
+from levelfield.machine.doctor import check_space
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import folder as folders
 from levelfield.prepare.own_weights.families import FAMILIES, WITH_HEAD, Family
@@ -93,6 +94,7 @@ def _keep(found: Folder, family: Family, config: msgspec.Struct, taking: str) ->
     if _known(name) != described or not _whole(model):
         target = file_of(name)
         target.parent.mkdir(parents=True, exist_ok=True)
+        check_space(found.name, target.parent, 4 * model.parameter_count)
         _description(name).unlink(missing_ok=True)
         weights.write(model, target, _tensors(model, placed, found))
         untrusted.limit_access(target, found.mode)
