@@ -96,4 +96,4 @@ def test_many_runs_of_other_results() -> None:
 
 
 def result(name: str) -> Result:
-    return Result(id=name, arm="torch", image="torch", metric="latency", unit="ns", standing="ranked", estimate=1.0)
+    return Result(id=name, arm="torch", image="torch", metric="median call", unit="ns", standing="ranked", estimate=1.0)
