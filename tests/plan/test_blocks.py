@@ -1,11 +1,12 @@
 """Which cases there are, in which order, and who answers each: the control, and the slowdown."""
 
+import msgspec
 import pytest
 
 from levelfield import scenarios
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.plan import Selection, make
+from levelfield.plan import Selection, blocks, make
 from levelfield.zoo import flops, models
 
 CPUS = (0, 1, 2, 3)
@@ -30,6 +31,14 @@ def test_one_backend_stands_twice_in_one_block(selection: Selection, control: st
         twins = [arm.backend for arm in block.arms if arm.ordinal == 2]
         assert twins == ([control] if control and block.case.id == CONTROLLED else [])
         assert len({arm.id for arm in block.arms}) == len(block.arms)
+
+
+def test_no_run_compares_more_arms_than_its_record_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "MAX_ARMS", 2)
+    selection = Selection(models=("mlp",), scenarios=("latency",), backends=("torch", "jax"), control="none")
+    assert len(make(selection, available=CPUS).blocks[0].arms) == 2
+    with pytest.raises(LevelfieldError, match="3 arms would be compared in one case, and 2 are the most"):
+        make(msgspec.structs.replace(selection, control="jax"), available=CPUS)
 
 
 def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:

@@ -170,6 +170,7 @@ def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> N
     ("limit", "what"),
     [
         ("MAX_BLOCKS", "cases"),
+        ("MAX_ARMS", "arms of one case"),
         ("MAX_RESULTS", "results"),
         ("MAX_WINDOWS", "windows"),
         ("MAX_ROUNDS", "rounds"),

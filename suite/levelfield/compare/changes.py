@@ -76,18 +76,28 @@ def _names(
     """Return the names under which groups of both sides are compared."""
     arms = arms_of(old), arms_of(new)
     names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    repeated = _repeated(old), _repeated(new)
     for first, second in pairs:
         if not first or not second or first == second:
             continue
-        for renamed, runs, arm in ((names[0], old, first), (names[1], new, second)):
-            groups = {group for run in runs for group in run.environment}
+        for renamed, others, arm in ((names[0], repeated[0], first), (names[1], repeated[1], second)):
             own = arm_group(arm)
-            for group in (own, *(each for each in groups if each.startswith(f"{own}#"))):  # also where it stands twice
+            for group in (own, *others.get(own, ())):
                 renamed[group] = f"arm {first} → {second}{group.removeprefix(own)}"
         images = [_image(arms[0][first], old), _image(arms[1][second], new)]
         if images[0] != images[1]:
             names[0][images[0]] = names[1][images[1]] = f"{images[0]} → {images[1].removeprefix('image ')}"
     return names
+
+
+def _repeated(runs: Sequence[Reduced]) -> dict[str, list[str]]:
+    """Return the groups of arms that stand a second time, by the group of the first."""
+    found: dict[str, list[str]] = {}
+    for group in dict.fromkeys(group for run in runs for group in run.environment):
+        first, ordinal, _ = group.rpartition("#")
+        if ordinal:
+            found.setdefault(first, []).append(group)
+    return found
 
 
 def _image(arm: Arm, runs: Sequence[Reduced]) -> str:

@@ -36,7 +36,7 @@ def compare_runs(
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:
         raise _nothing_selected(old, new, selection)
-    if not any(rows.in_common(old, new, pair, selection) for pair in pairs):
+    if not rows.in_common(old, new, pairs, selection):
         raise _unrelated(old, new)
     files = all(run.imported is not None for run in (*old, *new))  # which hold no outputs
     whole = gate.derived is None or gate.derived.at_hand  # a gate's file alone holds no outputs and no environment

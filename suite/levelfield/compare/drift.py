@@ -46,10 +46,14 @@ def find_drift(
     before, after = _by_question(old), _by_question(new)
     given = _answers(old), _answers(new)
     scale = _errors(old)
+    asked: dict[str, list[Question]] = {}
+    for arm, question in given[0]:
+        asked.setdefault(arm, []).append(question)
     found: list[Drift] = []
     for old_arm, new_arm in pairs:
-        common = [question for arm, question in given[0] if arm == old_arm and (new_arm, question) in given[1]]
-        for question in common:
+        for question in asked.get(old_arm, ()):
+            if (new_arm, question) not in given[1]:
+                continue
             first, second = before.get((old_arm, question), ()), after.get((new_arm, question), ())
             other = different_digests(given[0][old_arm, question], given[1][new_arm, question], onnx=False)
             known = scale.get(question[:2], 0.0)

@@ -145,18 +145,26 @@ def _order(row: Row) -> tuple[int, bool, float, int]:
     return _OUTCOMES.index(row.outcome), row.ratio is None, -ratio, _VERDICTS.index(row.verdict)
 
 
-def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: sides.Pair, selection: Selection) -> bool:
-    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`similar_case`)."""
-    first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
-    return any(
-        name in second or sides.similar_case(case, second) is not None
-        for name, case in first.items()
-        if selection.includes(pair, case)
-    )
+def in_common(
+    old: Iterable[Reduced], new: Iterable[Reduced], pairs: Iterable[sides.Pair], selection: Selection
+) -> bool:
+    """Return whether both sides of any pair of arms answered a selected case, or nearly so (`sides.SimilarCases`)."""
+    before, after = _cases_by_arm(old), _cases_by_arm(new)
+    for pair in pairs:
+        second = after.get(pair[1], {})
+        similar = sides.SimilarCases(second.values())
+        for name, case in before.get(pair[0], {}).items():
+            if selection.includes(pair, case) and (name in second or similar.to(case) is not None):
+                return True
+    return False
 
 
-def _cases_of(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
-    return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
+def _cases_by_arm(runs: Iterable[Reduced]) -> dict[str, dict[str, Case]]:
+    found: dict[str, dict[str, Case]] = {}
+    for run in runs:
+        for arm, case in run.answers:
+            found.setdefault(arm, {})[case] = run.cases[case]
+    return found
 
 
 def _drafts(given: _Sides, pairs: Sequence[sides.Pair]) -> Iterator[Draft]:
@@ -165,13 +173,15 @@ def _drafts(given: _Sides, pairs: Sequence[sides.Pair]) -> Iterator[Draft]:
     for arms in pairs:
         before, after = results[0].get(arms[0], {}), results[1].get(arms[1], {})
         alone = {name: cases[1][name] for name in after if name not in before}
+        similar = sides.SimilarCases(alone.values())
         for name, first in before.items():
             if name in after:
                 yield from _both(cases[0][name], arms, first, after[name], given)
                 continue
-            other = sides.similar_case(cases[0][name], alone)
+            other = similar.to(cases[0][name])
             if other is not None:
                 del alone[other.id]
+                similar.remove(other)
                 reason = sides.describe_difference(cases[0][name], other)
                 yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
             elif first.costs or first.with_standing("unequal"):

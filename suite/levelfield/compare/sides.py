@@ -94,12 +94,14 @@ def pair_arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...
     """
     partner: dict[str, str] = {arm: arm for arm in old if arm in new}
     for without in ({"version": None}, {"version": None, "variant": "cpu"}):
+        taken = set(partner.values())
         left = _by_shape({name: arm for name, arm in old.items() if name not in partner}, without)
-        right = _by_shape({name: arm for name, arm in new.items() if name not in partner.values()}, without)
+        right = _by_shape({name: arm for name, arm in new.items() if name not in taken}, without)
         for shape, names in left.items():
             if len(names) == len(right.get(shape, ())) == 1:
                 partner[names[0]] = right[shape][0]
-    alone = tuple(("", name) for name in new if name not in partner.values())
+    taken = set(partner.values())
+    alone = tuple(("", name) for name in new if name not in taken)
     return tuple((name, partner.get(name, "")) for name in old) + alone
 
 
@@ -111,17 +113,24 @@ def _by_shape(arms: Mapping[str, Arm], without: Mapping[str, str | None]) -> dic
     return found
 
 
-def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
-    """Return the one case that differs from this by threads, processes, precision or device alone.
+class SimilarCases:
+    """Cases, to be found by others that differ from them by threads, processes, precision or device alone."""
 
-    Returns none where there is no such case, or more than one.
-    """
-    found = [
-        other
-        for other in others.values()
-        if (other.model, other.scenario, other.batch) == (case.model, case.scenario, case.batch)
-    ]
-    return found[0] if len(found) == 1 else None
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self._found: dict[tuple[str, str, int], dict[str, Case]] = {}
+        for case in cases:
+            self._alike(case)[case.id] = case
+
+    def _alike(self, case: Case) -> dict[str, Case]:
+        return self._found.setdefault((case.model, case.scenario, case.batch), {})
+
+    def to(self, case: Case) -> Case | None:
+        """Return the one that is similar; None: there is none, or more than one."""
+        found = self._alike(case)
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def remove(self, case: Case) -> None:
+        del self._alike(case)[case.id]
 
 
 def describe_difference(old: Case, new: Case) -> str:

@@ -178,13 +178,15 @@ def matching(requested: str, known: Iterable[str]) -> list[str]:
 
 def series(runs: Runs, names: Iterable[str], *, labelled: bool) -> list[Series]:
     """Return the series of these results, one for each machine and launcher they were measured with; newest last."""
+    answers: dict[str, list[tuple[Summary, Result]]] = {name: [] for name in names}
+    for run in runs.values():
+        for result in {each.id: each for each in run.results}.values() if labelled or not run.labels else ():
+            if result.id in answers:
+                answers[result.id].append((run, result))
     found: dict[tuple[str, ...], list[tuple[Summary, Result]]] = {}
-    included = [run for run in runs.values() if labelled or not run.labels]
-    answers = [(run, {result.id: result for result in run.results}) for run in included]
-    for name in names:
-        for run, results_of in answers:
-            if (result := results_of.get(name)) is not None:
-                found.setdefault((name, run.machine, run.launcher, result.metric), []).append((run, result))
+    for name, given in answers.items():
+        for run, result in given:
+            found.setdefault((name, run.machine, run.launcher, result.metric), []).append((run, result))
     return [_series(measured) for measured in found.values()]
 
 
