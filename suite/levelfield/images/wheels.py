@@ -45,7 +45,7 @@ def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Pro
     if absent:
         unsized = sum(not pin.sized for pin in absent)
         size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
-        size = f"{size} and {unsized} of unknown size" if unsized else size
+        size = f"{size} and {unsized} whose size is not known" if unsized else size
         progress(f"fetching {plural(len(absent), 'wheel')} of {lock.label}, {size}")
         _download(absent, lock.variant, lock.python, places)
     progress(f"checking {plural(len(lock.pins), 'wheel')} of {lock.label}")

@@ -5,6 +5,8 @@ from pathlib import Path
 import docker
 import pytest
 
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_model import python_file
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from tests.commands import one_clear_sentence, run
@@ -132,3 +134,11 @@ def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, cont
             refused = run("bench", "--profile", "smoke", "--model", tmp_path / "broken.py:build", folder=tmp_path)
             one_clear_sentence(refused, "build of broken.py did not run where networks are exported", why)
     assert none_left(engine, command.pid)
+
+
+def test_where_an_engine_answers_nobody_is_told_to_start_one(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "net.py").write_text(TORCH)
+    model = python_file.keep(str(tmp_path / "net.py") + ":build")
+    with pytest.raises(LevelfieldError) as caught:
+        python_file.check_isolated(model, iter(["docker", "host"]))
+    assert caught.value.fix == "Leave --launcher out: a container engine answers here."
