@@ -55,6 +55,7 @@ _REASONS = (
     ),
 )
 """What pip and uv write, and what it means; first disks and rights, then the way to the index, then the index."""
+_HOST = re.compile(r"host='([^']+)'|https?://(?:[^/\s`']*@)?([^/\s`':]+)")
 
 
 def run(
@@ -88,5 +89,7 @@ def reason(complaint: str, folder: Path) -> Reason | None:
     for pattern, found in _REASONS:
         if match := re.search(pattern, complaint):
             named = next(filter(None, match.groups()), "") if match.re.groups else ""
-            return Reason(found.sentence.format(named), found.fix)
+            hosts = [one or other for one, other in _HOST.findall(complaint[: match.end()])]
+            index = f"the package index {hosts[-1]}" if hosts else "the package index"
+            return Reason(found.sentence.format(named).replace("the package index", index), found.fix)
     return None

@@ -87,7 +87,7 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
             if elsewhere and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
-                raise _failure(group, problem, folder)
+                raise _failure(group, problem, folder, extra.indexes if elsewhere else ())
             for pin in group:
                 _keep(folder, pin)
 
@@ -115,7 +115,7 @@ def _fetch_pins(pins: list[Pin], folder: Path, places: Places, python: str) -> s
     return pip_download(requirements, folder, arguments)
 
 
-def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
+def _failure(pins: list[Pin], problem: str, folder: Path, public: tuple[str, ...]) -> LevelfieldError:
     words = registries.without_addresses(problem)
     if "DO NOT MATCH THE HASHES" in words:
         lines = [line.strip() for line in words.splitlines()]
@@ -129,7 +129,8 @@ def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
         )
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
     if known := programs.reason(problem, folder):
-        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=known.fix)
+        fix = f"{known.fix} {registries.WITHOUT}" if public else known.fix
+        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=fix)
     if lost := re.search(r"No matching distribution found for (\S+)", words):
         return LevelfieldError(
             f"The package index has no wheel of {lost[1]} for this machine, which is locked.",
