@@ -102,6 +102,7 @@ def test_what_keeps_pip_from_its_index_is_told_apart(
             "URL https://me:secret@far.invalid/torch/: HTTPSConnectionPool(host='far.invalid', port=443): "
             "[Errno -2] Name or service not known\nCould not fetch URL https://near.example/: 404"
         ),
+        "WARNING: Retrying after 'Name or service not known': /torch/\nCould not fetch URL https://far.invalid/torch/",
         "error: Failed to fetch: `https://me:secret@far.invalid/torch/`\n  Caused by: dns error: failed to lookup",
     ],
 )

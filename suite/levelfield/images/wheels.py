@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,9 @@ from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.names import plural
 from levelfield.paths import cache_folder, cache_path, disk_space, temporary_folder
+
+_ANSWER_S = 5
+"""For one question; a name server may take longer than it."""
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with one short line whenever a step begins."""
@@ -50,6 +54,22 @@ def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Pro
         _download(absent, lock.variant, lock.python, places)
     progress(f"checking {plural(len(lock.pins), 'wheel')} of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
+
+
+def why_not(pin: Pin, lock: Lock, public: Places) -> str:
+    """Ask pip, which heeds the user's own configuration, whether an index has a pinned version; empty: one has it."""
+    command = [*registries.pip_command(), "index", "versions", pin.name, "-vv", "--disable-pip-version-check"]
+    command += ["--no-cache-dir", "--retries", "0", "--timeout", str(_ANSWER_S)]
+    platform = registries.wheel_platform_arguments(lock.python)
+    try:
+        answer = programs.run([*command, *platform, *public.pip_arguments], timeout_s=6 * _ANSWER_S)
+    except subprocess.TimeoutExpired:
+        return "no answer in time"
+    listed = next((line for line in answer.stdout.splitlines() if line.startswith("Available versions:")), "")
+    if pin.version in re.split(r"[\s,]+", listed):
+        return ""
+    known = programs.reason(f"{answer.stderr}\n{answer.stdout}", wheel_folder())
+    return known.sentence if known else "no index has it"
 
 
 def check(file: Path, expected: str) -> Path:
