@@ -28,7 +28,7 @@ def test_an_index_that_does_not_answer_is_named_with_what_runs_without_it(asked:
     assert found.state == "warn"
     assert found.message.startswith("torch 2.13.0+cpu is on far.invalid, and not to be had here: ")
     assert "the name of the package index far.invalid is not known here" in found.message
-    assert found.message.endswith("It is needed for torch, exporter.")
+    assert found.message.endswith("It is needed for the images torch, exporter.")
     assert "--backends tensorflow,tensorflow-xla,jax; --model FILE.onnx --backends onnxruntime,openvino." in found.fix
     assert "docs/versions.md, PyTorch" in found.fix
 

@@ -62,8 +62,7 @@ def findings(names: Collection[str]) -> Iterator[Finding]:
     try:
         client = connect()
     except LevelfieldError:
-        with contextlib.suppress(LevelfieldError):  # no interpreter for environments: doctor reports that
-            yield from _public_indexes(names, build.estimate(names, "venv").making)
+        yield from _public_indexes(names, names)
         yield from _without_engine()
         return
     with contextlib.closing(client):
@@ -99,7 +98,8 @@ def _public_indexes(names: Collection[str], making: Iterable[str]) -> Iterator[F
         if not (why := answer.result()):
             yield ok("wheels", f"An index has {what}.")
             continue
-        message = f"{what} is on {hosts}, and not to be had here: {why}. It is needed for {', '.join(needing[key])}."
+        images = ", ".join(needing[key])
+        message = f"{what} is on {hosts}, and not to be had here: {why}. It is needed for the images {images}."
         yield warn("wheels", message, f"{_without(names, needing[key])} {registries.WITHOUT}")
 
 
