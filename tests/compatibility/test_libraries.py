@@ -158,3 +158,9 @@ def test_a_newer_image_on_an_older_driver() -> None:
     assert found.remedy
     (too_old,) = between(TABLE, side("570.26"), side("570.26"), new_images=[newer])
     assert "needs the driver 580.65.06" in too_old.message
+
+
+def test_a_cuda_build_that_computes_on_the_cpu_needs_no_driver() -> None:
+    on_cpu = msgspec.structs.replace(CU13, variant="cpu")
+    assert between(TABLE, side(None), side(None), old_images=[on_cpu], new_images=[on_cpu]) == ()
+    assert codes(between(TABLE, side(None), side(None), new_images=[CU13])) == ["cuda-misfit"]

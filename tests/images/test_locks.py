@@ -1,5 +1,6 @@
 """What no lock may hold; and that no lock that is there holds it."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -85,6 +86,19 @@ def test_a_cuda_build_for_the_cpu_is_locked_under_a_name_that_says_so(checkout: 
     made = plan.make(plan.Selection(backends=(arm.id,), models=("mlp",)), available=(0, 1))
     assert {(each.id, block.case.device) for block in made.blocks for each in block.arms[:1]} == {(arm.id, "cpu")}
     assert [(warning.code, warning.about) for warning in made.warnings] == [("cuda-build", arm.id)]
+
+
+def test_the_exporter_alone_may_hold_a_cuda_build(checkout: Path, cache: Path) -> None:
+    """It writes files, and is not measured; where no index has a CPU build, it is made all the same."""
+    for name in ("exporter", "torch"):
+        requirements = checkout / "images" / name / "requirements.in"
+        requirements.write_text(re.sub(r"^torch==.*$", "torch==2.14.1", requirements.read_text(), flags=re.MULTILINE))
+    locks.relock(["exporter"])
+    lock = catalogue.lock("exporter")
+    assert (lock.versions["torch"], "nvidia-cudnn-cu13" in lock.versions) == ("2.14.1", True)
+    assert not list(cache.rglob("*.whl")), "gigabytes, which are fetched when an image is made"
+    with pytest.raises(LevelfieldError, match="a lock for the CPU holds CUDA"):
+        locks.relock(["torch"])
 
 
 ALL = [

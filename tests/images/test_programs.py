@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import programs, wheels
+from levelfield.images import programs, registries, wheels
 from tests.commands import eventually
 from tests.conftest import mounted
 from tests.images.test_wheels import _lock, make_wheel
@@ -77,7 +77,7 @@ def test_what_keeps_pip_from_its_index_is_told_apart(
                 "did not answer in time",
                 "PIP_DEFAULT_TIMEOUT",
             ),
-            "name": ({"PIP_INDEX_URL": "http://nowhere.invalid/simple"}, "name of the package index", "DNS"),
+            "name": ({"PIP_INDEX_URL": "https://nowhere.invalid/simple"}, "index nowhere.invalid is not known", "DNS"),
             "access": ({"PIP_INDEX_URL": f"http://127.0.0.1:{refusing}/simple"}, "refuses access", "password"),
             "proxy": (
                 {"PIP_INDEX_URL": "https://index.invalid/simple", "HTTPS_PROXY": f"http://127.0.0.1:{refusing}"},
@@ -92,7 +92,36 @@ def test_what_keeps_pip_from_its_index_is_told_apart(
             wheels.fetch(lock)
     assert says in caught.value.message
     assert fix in caught.value.fix
-    assert "127.0.0.1" not in caught.value.message
+    assert "://" not in caught.value.message, "addresses may hold passwords"
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        (
+            "URL https://me:secret@far.invalid/torch/: HTTPSConnectionPool(host='far.invalid', port=443): "
+            "[Errno -2] Name or service not known\nCould not fetch URL https://near.example/: 404"
+        ),
+        "WARNING: Retrying after 'Name or service not known': /torch/\nCould not fetch URL https://far.invalid/torch/",
+        "error: Failed to fetch: `https://me:secret@far.invalid/torch/`\n  Caused by: dns error: failed to lookup",
+    ],
+)
+def test_the_index_is_named_by_its_host_alone(tmp_path: Path, complaint: str) -> None:
+    found = programs.reason(complaint, tmp_path)
+    assert found is not None
+    assert found.sentence == "the name of the package index far.invalid is not known here"
+
+
+def test_what_to_do_without_a_public_index_is_said(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", tmp_path.as_uri())
+    lock = _lock(make_wheel(tmp_path / "wheel"), version="1.0+cpu")
+    public = registries.Index("far", "https://far.invalid/cpu", ("tiny",), ("cpu",))
+    monkeypatch.setattr(registries, "indexes", lambda _: (public,))
+    with pytest.raises(LevelfieldError, match=r"package index far\.invalid is not known") as caught:
+        wheels.fetch(lock)
+    assert "docs/versions.md, PyTorch" in caught.value.fix
 
 
 @pytest.mark.parametrize(

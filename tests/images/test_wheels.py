@@ -90,7 +90,7 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
     lock = _lock(make_wheel(index), version="2.0", file="tiny-2.0-py3-none-any.whl")
     monkeypatch.setenv("PIP_FIND_LINKS", f"{index.as_uri()} http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*index cannot be reached") as caught:
+    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*index 127\.0\.0\.1 cannot be reached") as caught:
         wheels.fetch(lock)
     assert "secret" not in str(caught.value)
     assert "://" not in str(caught.value)

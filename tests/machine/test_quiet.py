@@ -41,6 +41,13 @@ def test_noise_right_now(changes: dict[str, int], topic: str) -> None:
     assert set(found.values()) == {"ok"}
 
 
+def test_nobody_is_told_to_stop_what_is_not_visible() -> None:
+    found = {one.topic: one for one in quiet.describe(msgspec.structs.replace(QUIET, others_ns=2_000_000_000), 2, [])}
+    assert found["other processes"].state == "warn"
+    assert "not visible from here" in found["other processes"].message
+    assert "Stop" not in found["other processes"].fix
+
+
 def test_a_busy_process_is_named() -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:

@@ -118,3 +118,7 @@ def test_an_arm_that_is_not_shown_to_be_slower_before_one_that_is_has_a_sentence
         f"{wide.arm} (+25\u00a0%) is not shown to be slower, {slower.arm} (+11\u00a0%) is: the launches of {wide.arm} "
         "differ more, which widens its interval."
     )
+
+
+def test_a_label_that_forbids_nothing_has_no_banner() -> None:
+    assert sentences.labels(("ab", "smoke")) == [sentences.LABELS["smoke"]]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -14,6 +15,7 @@ from levelfield import plan
 from levelfield.images.build import estimate
 from levelfield.launchers.host import VenvLauncher
 from levelfield.plan import Selection
+from levelfield.record import warnings as notices
 from levelfield.run.announce import LARGE_BYTES, announce
 from levelfield.run.options import Options
 from tests.commands import IMPORTS, NO_ENGINE, call
@@ -46,6 +48,27 @@ def test_a_dry_run_says_what_would_be_made_and_measured_and_makes_nothing(
     assert said.code == 0, said.err
     assert says in said.out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_refuses_a_program_outside_of_containers(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("import torch\n\n\ndef build():\n    return torch.nn.Linear(4, 2), ()\n")
+    words = ("bench", "--model", "net.py:build", "--launcher", "venv", "--dry-run")
+    where = {**NO_ENGINE, "LEVELFIELD_CACHE": str(tmp_path / "cache")}
+    said = call(*words, folder=tmp_path, environment=where)
+    assert said.code == 2, said.out
+    assert "in containers alone" in said.err
+    assert "Start a container engine, and leave --launcher out." in said.err
+
+
+def test_what_is_said_of_several_arms_alike_is_said_once() -> None:
+    chosen = plan.make(Selection(models=("mlp",), backends=("tf",)))
+    warnings = tuple(notices.cuda_build(name) for name in ("torch@2.14.1-cuda", "torch@2.15.0-cuda"))
+    out = io.StringIO()
+    with pytest.raises(SystemExit):
+        announce(
+            msgspec.structs.replace(chosen, warnings=warnings), VenvLauncher(), Options(dry_run=True), Console(file=out)
+        )
+    assert out.getvalue().count("a build for CUDA") == 1
 
 
 def in_terminal(folder: Path, *command: str, answer: bytes) -> tuple[int, str]:

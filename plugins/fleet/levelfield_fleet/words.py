@@ -115,10 +115,8 @@ def notes(groups: Sequence[Peers], judged: Sequence[Group], quorums: Sequence[qu
         if len(group.nodes) <= FEWEST_PEERS and len(groups[0].nodes) > len(group.nodes):
             other = phrases.clean(differs_from(group, groups[0]))
             yield f"The hardware of {_names(list(group.nodes))} is not that of the largest group: {other}."
-    for label in sorted(
-        {label for each in groups for runs in each.nodes.values() for run in runs for label in run.facts.labels}
-    ):
-        yield phrases.clean(sentences.label(label))
+    labels = {label for each in groups for runs in each.nodes.values() for run in runs for label in run.facts.labels}
+    yield from map(phrases.clean, sentences.labels(sorted(labels)))
     cut = [name for each in groups for name, runs in each.nodes.items() if runs[-1].facts.finished is None]
     if cut:
         yield f"Cut off before the end, so that results may be missing: the newest run of {_names(cut)}."

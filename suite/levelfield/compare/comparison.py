@@ -153,8 +153,9 @@ def notes_on_runs(
         yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios compare machines and stacks at the same time."
     elif same_hardware is None:
         yield "A record does not name its processor, so the hardware may differ."
-    for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
-        yield phrases.clean(sentences.label(label))
+    yield from map(
+        phrases.clean, sentences.labels(sorted({label for run in (*old, *new) for label in run.facts.labels}))
+    )
     yield from _states(old, new)
     files = {run.imported.tool: run.imported for run in (*old, *new) if run.imported is not None}
     for tool in sorted(files):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from levelfield.compatibility.gate import Gpu, Nvidia, Rule, Table, check, from_facts, is_version, key
 from levelfield.record import warnings as notices
+from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Fingerprint, Image, Launch, Library, Warning_
 
 _DISTRIBUTIONS = {
@@ -120,7 +121,7 @@ def _driver(before: Nvidia, after: Nvidia) -> Iterator[Warning_]:
 def _images(table: Table, nvidia: Nvidia, images: Iterable[Image]) -> Iterator[Warning_]:
     for image in images:
         release = cuda_release(image.distributions)
-        if release is None:
+        if release is None or image.variant == DEFAULT_VARIANT:  # a CUDA build may compute on the CPU
             continue
         found = check(table, release, nvidia)
         for text in (found.reason,) if not found.runs else found.warnings:

@@ -257,14 +257,15 @@ class Cost(msgspec.Struct, frozen=True):
     making: tuple[str, ...] = ()
     """Images or environments to be made."""
     unsized: int = 0
-    """Wheels to be fetched of unknown size: they are in none of the figures."""
+    """Wheels to be fetched whose size no lock knows: they are in none of the figures."""
 
     def sentence(self) -> str:
         """Return it as a sentence for people."""
         if not self.making:
             return "Everything needed is built already."
         if self.unsized:
-            figures = f"{_size(self.download_bytes)} to download, and {self.unsized} more of unknown size: {CUDA_WORDS}"
+            more = f"{plural(self.unsized, 'wheel')} whose size is not known"
+            figures = f"{_size(self.download_bytes)} to download, and {more}: {CUDA_WORDS}"
         else:
             minutes = max(1, round(self.seconds / 60))
             figures = f"about {_size(self.download_bytes)} to download, {_size(self.disk_bytes)} of disk, {minutes} min"

@@ -6,11 +6,13 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
+from levelfield.backends.info import ONNX
 from levelfield.compatibility import libraries
 from levelfield.compatibility.gate import is_version, minor
 from levelfield.errors import LevelfieldError
@@ -64,7 +66,7 @@ def _mixed(lock: Lock) -> Iterable[str]:
     release = libraries.cuda_release(lock.versions)
     if not lock.variant.startswith("cu"):
         named = is_cuda_build(lock.variant, lock.version)
-        if release is not None and not named:
+        if release is not None and not named and lock.image != ONNX.image:  # which writes files, and is not measured
             yield f"a lock for the CPU holds CUDA {release}"
         if release is None and named:
             yield "its name is that of a CUDA build, and it holds no CUDA"
@@ -138,7 +140,6 @@ def lock_image(
     stem = catalogue.stem(variant, version)
     own = image.folder / f"{stem}.in"
     source = own if own.is_file() else catalogue.source(image_name, variant)
-    of_cuda = variant != "cpu" or is_cuda_build(variant, version)
     python = catalogue.python_for(image_name, variant, version)
     base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
     serving = _serving(variant, source, version) if places == registries.NOWHERE_ELSE else []
@@ -161,7 +162,8 @@ def lock_image(
             raise
         raise LevelfieldError(
             error.message,
-            fix=f"Its wheels are on the index {serving[0].name!r} of indexes.toml: lock it where that one answers.",
+            fix=f"Its wheels are on the index {urlsplit(serving[0].url).netloc}: lock it where that one answers, or "
+            f"name another (--index URL, --find-links PLACE). {registries.WITHOUT}",
         ) from error
     packages = tomllib.loads(text)["packages"]
     unsized = tuple(_pin(package, python) for package in packages)
@@ -176,7 +178,7 @@ def lock_image(
             f"{draft.label} cannot be locked like this: {'; '.join(faults)}.",
             fix=f"Pin it in {source.name}, or in the constraints beside it.",
         )
-    if not of_cuda:
+    if libraries.cuda_release(draft.versions) is None:
         files = wheels.fetch(draft, places=places)
         pins = tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True))
     else:
@@ -223,9 +225,9 @@ def lock_tool() -> None:
 
 def _serving(variant: str, source: Path, version: str | None = None) -> list[registries.Index]:
     """Return the public indexes that serve something of a file of requirements; those of CPU builds no CUDA build."""
-    if is_cuda_build(variant, version):
-        return []
     text = source.read_text(encoding="utf-8")
+    if is_cuda_build(variant, version) or (source.parent.name == ONNX.image and "+cpu" not in text):
+        return []
     return [index for index in registries.indexes(variant) if any(project in text for project in index.serves)]
 
 

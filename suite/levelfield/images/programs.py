@@ -55,15 +55,20 @@ _REASONS = (
     ),
 )
 """What pip and uv write, and what it means; first disks and rights, then the way to the index, then the index."""
+_HOST = re.compile(r"host='([^']+)'|https?://(?:[^/\s`']*@)?([^/\s`':]+)")
 
 
 def run(
-    command: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: Path | None = None
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    timeout_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output; the kernel kills it if this process is killed.
 
     Its temporary files lie in the cache, where a later command removes what a killed one left: the system's folder may
-    be full, or small. `environment`: of the program; None: that of this process.
+    be full, or small. `environment`: of the program; None: that of this process. Raises subprocess.TimeoutExpired.
     """
     # A function that Python calls after a fork may hang beside threads, so another program asks the kernel (prctl(2)).
     setpriv = shutil.which("setpriv")
@@ -77,6 +82,7 @@ def run(
             stdin=subprocess.DEVNULL,
             env={**os.environ, "TMPDIR": str(temporary), **(environment or {})},
             cwd=folder,
+            timeout=timeout_s,
         )
 
 
@@ -88,5 +94,8 @@ def reason(complaint: str, folder: Path) -> Reason | None:
     for pattern, found in _REASONS:
         if match := re.search(pattern, complaint):
             named = next(filter(None, match.groups()), "") if match.re.groups else ""
-            return Reason(found.sentence.format(named), found.fix)
+            before = list(_HOST.finditer(complaint, 0, match.end()))[-1:]  # of a warning, it follows
+            host = next((each[1] or each[2] for each in (*before, *_HOST.finditer(complaint))), "")
+            index = f"the package index {host}".rstrip()
+            return Reason(found.sentence.format(named).replace("the package index", index), found.fix)
     return None

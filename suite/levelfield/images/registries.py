@@ -18,6 +18,9 @@ from levelfield.untrusted import convert
 GLIBC_MINOR = 36
 """Of glibc 2.36 in Debian bookworm, the oldest release of the bases."""
 
+WITHOUT = "What to do where it does not answer: docs/versions.md, PyTorch."
+"""Of the indexes of `indexes.toml`, for the end of a fix."""
+
 _PUBLIC = "https://pypi.org/simple"
 """The index that pip and uv ask where none is configured."""
 

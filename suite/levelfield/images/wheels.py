@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,9 @@ from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.names import plural
 from levelfield.paths import cache_folder, cache_path, disk_space, temporary_folder
+
+_ANSWER_S = 5
+"""For one question; a name server may take longer than it."""
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with one short line whenever a step begins."""
@@ -45,11 +49,27 @@ def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Pro
     if absent:
         unsized = sum(not pin.sized for pin in absent)
         size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
-        size = f"{size} and {unsized} of unknown size" if unsized else size
+        size = f"{size} and {unsized} whose size is not known" if unsized else size
         progress(f"fetching {plural(len(absent), 'wheel')} of {lock.label}, {size}")
         _download(absent, lock.variant, lock.python, places)
     progress(f"checking {plural(len(lock.pins), 'wheel')} of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
+
+
+def why_not(pin: Pin, lock: Lock, public: Places) -> str:
+    """Ask pip, which heeds the user's own configuration, whether an index has a pinned version; empty: one has it."""
+    command = [*registries.pip_command(), "index", "versions", pin.name, "-vv", "--disable-pip-version-check"]
+    command += ["--no-cache-dir", "--retries", "0", "--timeout", str(_ANSWER_S)]
+    platform = registries.wheel_platform_arguments(lock.python)
+    try:
+        answer = programs.run([*command, *platform, *public.pip_arguments], timeout_s=6 * _ANSWER_S)
+    except subprocess.TimeoutExpired:
+        return "no answer in time"
+    listed = next((line for line in answer.stdout.splitlines() if line.startswith("Available versions:")), "")
+    if pin.version in re.split(r"[\s,]+", listed):
+        return ""
+    known = programs.reason(f"{answer.stderr}\n{answer.stdout}", wheel_folder())
+    return known.sentence if known else "no index has it"
 
 
 def check(file: Path, expected: str) -> Path:
@@ -87,7 +107,7 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
             if elsewhere and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
-                raise _failure(group, problem, folder)
+                raise _failure(group, problem, folder, extra.indexes if elsewhere else ())
             for pin in group:
                 _keep(folder, pin)
 
@@ -115,7 +135,7 @@ def _fetch_pins(pins: list[Pin], folder: Path, places: Places, python: str) -> s
     return pip_download(requirements, folder, arguments)
 
 
-def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
+def _failure(pins: list[Pin], problem: str, folder: Path, public: tuple[str, ...]) -> LevelfieldError:
     words = registries.without_addresses(problem)
     if "DO NOT MATCH THE HASHES" in words:
         lines = [line.strip() for line in words.splitlines()]
@@ -129,7 +149,8 @@ def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
         )
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
     if known := programs.reason(problem, folder):
-        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=known.fix)
+        fix = f"{known.fix} {registries.WITHOUT}" if public else known.fix
+        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=fix)
     if lost := re.search(r"No matching distribution found for (\S+)", words):
         return LevelfieldError(
             f"The package index has no wheel of {lost[1]} for this machine, which is locked.",

@@ -2,14 +2,16 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import docker
 from docker.errors import APIError
 
+from levelfield.backends import registry as backends
 from levelfield.errors import LevelfieldError
-from levelfield.images import base, build, catalogue, debian
+from levelfield.images import base, build, catalogue, debian, fetching, registries, wheels
 from levelfield.images.base import Source
 from levelfield.launchers.docker import DockerLauncher, connect, sees
 from levelfield.launchers.host import HostLauncher, VenvLauncher
@@ -19,7 +21,7 @@ from levelfield.machine.engine import ENGINE_ERRORS
 from levelfield.machine.findings import Finding, bad, ok, warn
 from levelfield.paths import allows_programs, cache_path
 from levelfield.record.bases import BaseLock, Package
-from levelfield.record.references import parse
+from levelfield.record.references import DEFAULT_VARIANT, parse
 
 ARTIFACTS_BYTES = 2 << 30
 """Weights, inputs, references and model files of a default run, and its report."""
@@ -51,7 +53,7 @@ def _data_root() -> Path | None:
     return None
 
 
-def findings(names: Iterable[str]) -> Iterator[Finding]:
+def findings(names: Collection[str]) -> Iterator[Finding]:
     """Yield whether what is missing can be fetched, and whether workers will see our files."""
     place = next(each for each in (cache_path(), *cache_path().absolute().parents) if each.exists())
     if not os.access(place, os.W_OK | os.X_OK):
@@ -60,9 +62,11 @@ def findings(names: Iterable[str]) -> Iterator[Finding]:
     try:
         client = connect()
     except LevelfieldError:
+        yield from _public_indexes(names, names)
         yield from _without_engine()
         return
     with contextlib.closing(client):
+        yield from _public_indexes(names, build.estimate(names, "docker").making)
         yield from _debian_packages(client, names)
         if cache_path().is_dir():  # else the first launch tries it: to look makes no folder
             yield from _files(client)
@@ -72,6 +76,41 @@ def _without_engine() -> Iterator[Finding]:
     if not allows_programs(cache_path()):
         fix = "Mount it without noexec, or set LEVELFIELD_CACHE to a folder elsewhere."
         yield bad("cache", f"{cache_path()} is on a disk that is mounted noexec, and environments lie there.", fix)
+
+
+def _public_indexes(names: Collection[str], making: Iterable[str]) -> Iterator[Finding]:
+    """Ask for what no default index has (CPU builds of PyTorch) whether it can be fetched: every file once."""
+    wanted: dict[tuple[str, str], tuple[catalogue.Pin, catalogue.Lock]] = {}
+    needing: dict[tuple[str, str], list[str]] = {}
+    for name in making:
+        asked_for = parse(name)
+        lock = catalogue.lock(asked_for.name, asked_for.variant, asked_for.version)
+        for pin in (pin for pin in wheels.missing(lock) if "+" in pin.version):
+            wanted.setdefault((pin.name, pin.version), (pin, lock))
+            needing.setdefault((pin.name, pin.version), []).append(name)
+    public = [index for index in registries.indexes(DEFAULT_VARIANT) if wanted]
+    places = registries.Places(tuple(index.url for index in public))
+    hosts = ", ".join(dict.fromkeys(fetching.host(index.url) for index in public))
+    with ThreadPoolExecutor() as threads:
+        asked = {key: threads.submit(wheels.why_not, *pair, places) for key, pair in wanted.items()}
+    for key, answer in asked.items():
+        what = " ".join(key)
+        if not (why := answer.result()):
+            yield ok("wheels", f"An index has {what}.")
+            continue
+        images = ", ".join(needing[key])
+        message = f"{what} is on {hosts}, and not to be had here: {why}. It is needed for the images {images}."
+        yield warn("wheels", message, f"{_without(names, needing[key])} {registries.WITHOUT}")
+
+
+def _without(names: Collection[str], absent: Collection[str]) -> str:
+    """Say what runs where some images cannot be made."""
+    chosen = [info for info in map(backends.get, backends.names()) if info.image in names and info.image not in absent]
+    reading = [info.name for info in chosen if info.file_format is not None and info.file_format.image in absent]
+    others = [info.name for info in chosen if info.name not in {*reading, backends.CANARY}]
+    said = [f"--backends {','.join(others)}"] if others else []
+    said += [f"--model FILE.onnx --backends {','.join(reading)}"] if reading else []
+    return f"Without it run {'; '.join(said)}." if said else "Nothing runs without it."
 
 
 def _debian_packages(client: docker.DockerClient, names: Iterable[str]) -> Iterator[Finding]:

@@ -168,7 +168,7 @@ def wheels(needs: Needs) -> Finding:
     except subprocess.TimeoutExpired:
         return bad(topic, f"pip got no answer from its index within 30 s.{ahead}", fix)
     if answer.returncode == 0:
-        return ok(topic, f"pip reaches its index.{ahead}")
+        return ok(topic, f"pip reaches its own index.{ahead}")
     return bad(topic, f"pip does not reach its index.{ahead}", fix)
 
 

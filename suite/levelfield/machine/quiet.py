@@ -59,9 +59,12 @@ def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
         found.append(check("stolen time", message, fix, passed=stolen <= STEAL_SHARE))
     others = min(1.0, share([noise], lambda one: one.others_ns, watched))
     message = f"They use {others:.1%} of the CPU time right now"
-    names = f": {', '.join(busiest)} of a CPU" if busiest else ""
-    if others > OTHERS_SHARE:
-        found.append(warn("other processes", f"{message}{names}.", "Stop them for the time of the run."))
+    if others > OTHERS_SHARE and busiest:
+        names = f"{', '.join(busiest)} of a CPU"
+        found.append(warn("other processes", f"{message}: {names}.", "Stop them for the time of the run."))
+    elif others > OTHERS_SHARE:
+        where = "they are not visible from here (outside of this container, or gone already)"
+        found.append(warn("other processes", f"{message}; {where}.", "Run at a quieter time."))
     else:
         found.append(ok("other processes", f"{message}."))
     if isinstance(noise.pressure_ns, Absent):

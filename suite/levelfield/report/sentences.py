@@ -3,7 +3,7 @@
 import enum
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -429,12 +429,11 @@ LABELS = {
     "smoke": "A smoke run: it shows whether everything works and computes the same. It ranks nothing.",
     "emulated": "The processor was emulated: no time in this report says anything about a real one.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
-    "ab": "Two arms were compared with each other: the comparison shows what differs between them.",
     "so-far": "A first ranking, of two backends: the images of the others were not there yet.",
     "demonstration": "A demonstration: not to be cited as a result.",
 }
 
 
-def label(name: str) -> str:
-    """Say what a labelled run may not be used for."""
-    return LABELS.get(name, f"This run is labelled: {name}.")
+def labels(names: Iterable[str]) -> list[str]:
+    """Say what a labelled run may not be used for; of one of `ab` there is nothing to say."""
+    return [LABELS.get(name, f"This run is labelled: {name}.") for name in names if name != "ab"]

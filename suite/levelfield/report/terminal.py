@@ -61,8 +61,8 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
     """Yield the verdict of the whole run, and what bounds it."""
     loud = run.settings.launcher != "docker"
     yield Text()
-    for name in run.labels:
-        yield text(sentences.label(name), "bold yellow")
+    for sentence in sentences.labels(run.labels):
+        yield text(sentence, "bold yellow")
     yield text(sentences.where_measured(run), "bold yellow" if loud else "dim")
     for line in answers.answers(analysis):
         yield text(f"{line.model}: {line.text}" if line.model else line.text, "bold")

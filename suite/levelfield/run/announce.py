@@ -12,6 +12,7 @@ from levelfield.launchers.protocol import Launcher
 from levelfield.machine import quiet
 from levelfield.names import plural
 from levelfield.plan import Plan
+from levelfield.prepare.own_model.python_file import check_isolated
 from levelfield.report.units import roughly
 from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
@@ -29,8 +30,10 @@ _PLACES = {"docker": "Containers", "venv": "Virtual environments"}
 def announce(chosen: Plan, launcher: Launcher, options: Options, console: Console) -> None:
     """Print what a run will do, with sizes and times; in a terminal, ask before large images are made.
 
-    Raises SystemExit: a dry run ends here. Raises LevelfieldError: the answer was no.
+    Raises SystemExit: a dry run ends here. Raises LevelfieldError: the answer was no; or a user's Python would run
+    anywhere but in containers.
     """
+    check_isolated(chosen.own, (arm.launcher or launcher.kind for arm in chosen.answering))
     cases, results = len(chosen.blocks), sum(len(block.arms) for block in chosen.blocks)
     console.print(
         f"[bold]{plural(len(chosen.backends), 'backend')}[/] ({', '.join(chosen.backends)}) × "
@@ -38,8 +41,10 @@ def announce(chosen: Plan, launcher: Launcher, options: Options, console: Consol
         f"profile {chosen.profile.name}: {plural(cases, 'case')}, {plural(results, 'result')}{_time(chosen, options)}.",
         highlight=False,
     )
-    for warning in chosen.warnings:
-        console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
+    for message, remedy in dict.fromkeys(
+        (each.message, each.remedy) for each in chosen.warnings
+    ):  # of all its arms once
+        console.print(f"[yellow]{escape(message)}[/] {escape(remedy)}", highlight=False)
     for found in quiet.now(_LOOK_S):
         if found.topic == "other processes" and found.state == "warn":
             console.print(f"[yellow]{escape(f'Other processes: {found.message} {found.fix}')}[/]", highlight=False)

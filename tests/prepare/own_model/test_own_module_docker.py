@@ -5,6 +5,8 @@ from pathlib import Path
 import docker
 import pytest
 
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_model import python_file
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from tests.commands import Command, one_clear_sentence, run
@@ -129,3 +131,11 @@ def test_a_version_with_one_wrong_row_is_not_equal(engine: docker.DockerClient, 
     assert mended.code == 0, mended.err + mended.out
     assert "where the answer of jax@0.10.2 was wrong" in " ".join(mended.out.split())
     assert none_left(engine, command.pid)
+
+
+def test_where_an_engine_answers_nobody_is_told_to_start_one(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "net.py").write_text(TORCH)
+    model = python_file.keep(str(tmp_path / "net.py") + ":build")
+    with pytest.raises(LevelfieldError) as caught:
+        python_file.check_isolated(model, iter(["docker", "host"]))
+    assert caught.value.fix == "Leave --launcher out: a container engine answers here."

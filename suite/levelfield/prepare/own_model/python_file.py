@@ -14,6 +14,7 @@ import msgspec
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, explained
+from levelfield.images import engine
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import outline
 from levelfield.prepare.own_weights.folder import shown
@@ -106,9 +107,14 @@ def check_isolated(model: OwnFile | None, launchers: Iterator[str]) -> None:
     be in a container.
     """
     if model is not None and model.function and any(kind != "docker" for kind in launchers):
+        try:
+            with engine.connect():
+                fix = "Leave --launcher out: a container engine answers here."
+        except LevelfieldError:
+            fix = "Start a container engine, and leave --launcher out."
         raise LevelfieldError(
             f"{model.file} is a program, and is run in containers alone: without network, on a read-only system.",
-            fix="Start a container engine, and leave --launcher out.",
+            fix=fix,
         )
 
 
