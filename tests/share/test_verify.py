@@ -151,14 +151,26 @@ def test_a_page_by_another_version_that_is_the_same_holds(left: Path, monkeypatc
 
 @pytest.mark.parametrize(
     ("words", "gate"),
-    [((), Gate()), (("--max-slowdown", "3%"), Gate(max_slowdown=0.03)), (("--max-slowdown=x",), Gate())],
+    [
+        ((), Gate()),
+        (("--max-slowdown", "20%"), Gate(max_slowdown=0.2)),
+        (("--max-slowdown=x",), Gate()),
+        (("--max-slowdown=4%", "--max-slowdown=20%"), Gate(max_slowdown=0.2)),
+    ],
 )
-def test_a_page_of_two_arms_holds_whatever_gate_was_asked(tmp_path: Path, words: tuple[str, ...], gate: Gate) -> None:
-    run = msgspec.structs.replace(pairs.run(models=("mlp",)), command=("levelfield", "ab", *words))
-    evidence = pack(files.encode(run))
-    compared = within(compare_arms(run, gate, evidence.sha256))
-    (tmp_path / NAME).write_text(html.render(run, analyse(run), comparison=compared, evidence=evidence))
-    assert check(tmp_path / NAME).verdict == CONSISTENT
+def test_a_page_of_two_arms_is_that_of_the_gate_that_the_run_was_made_with(
+    tmp_path: Path, words: tuple[str, ...], gate: Gate
+) -> None:
+    """One record has one page: with another gate the same record would say something else."""
+    measured = pairs.run(1.05, models=("mlp",), scenarios=("latency",), generations=12)
+    run = msgspec.structs.replace(measured, command=("levelfield", "ab", *words))
+    settings = msgspec.structs.replace(run.settings, max_slowdown=gate.max_slowdown)
+    for made in (run, msgspec.structs.replace(run, settings=settings, command=())):
+        evidence = pack(files.encode(made))
+        for asked in (Gate(), Gate(max_slowdown=0.2)):
+            compared = within(compare_arms(made, asked, evidence.sha256))
+            (tmp_path / NAME).write_text(html.render(made, analyse(made), comparison=compared, evidence=evidence))
+            assert (check(tmp_path / NAME).exit_code == 0) is (asked == gate)
 
 
 # ---- forgeries -----------------------------------------------------------------------------------------------------

@@ -215,12 +215,15 @@ MAX_POLLS = 1_000
 def check(run: Run, name: str) -> None:
     """Refuse a record that follows the schema and is inconsistent.
 
-    Raises LevelfieldError: the margin is not between 0 and 1, a price or a latency target cannot be, the counts of a
-    calibration contradict each other, a batch or a number of threads or processes is below one, a depth is missing or
-    of no use, a cache grows where there is none, or something is not unique that must be.
+    Raises LevelfieldError: the margin or the slowdown allowed is not between 0 and 1, a price or a latency target
+    cannot be, the counts of a calibration contradict each other, a batch or a number of threads or processes is below
+    one, a depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
+    limit = run.settings.max_slowdown
+    if limit is not None and not 0 < limit < 1:
+        raise _impossible(name, f"a limit of {limit:g} for a slowdown")
     price = run.settings.price
     if price is not None and not (
         LEAST_AMOUNT <= price.per_hour <= HIGHEST_AMOUNT and len(price.currency) <= MAX_CURRENCY_CHARS
