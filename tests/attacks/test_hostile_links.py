@@ -90,9 +90,9 @@ PLAIN = {
     "the cache, or a temporary folder of this process": (
         "backends/tensorrt", "images/base", "images/build", "images/bundle", "images/debian", "images/environments",
         "images/fetching", "images/loading", "images/published", "images/version_locks", "images/wheels",
-        "images/worker_code", "launchers/disk_limit", "launchers/volumes", "paths", "prepare/own_model/store", "share/site",
-        "share/statement", "levelfield_fleet/run/local", "levelfield_fleet/run/node", "levelfield_litert/export",
-        "levelfield_ncnn/graph",
+        "images/worker_code", "launchers/disk_limit", "launchers/volumes", "paths", "prepare/own_model/store",
+        "share/site", "share/statement", "levelfield_fleet/run/local", "levelfield_fleet/run/node",
+        "levelfield_litert/export", "levelfield_ncnn/graph",
     ),
     "this checkout": ("images/catalogue", "images/debian", "images/locks"),
     "a file that the user named": ("cli/completion", "cli/measure", "cli/share", "record/files"),

@@ -54,6 +54,14 @@ def test_a_folder_a_page_alone_and_a_record_alone_hold(left: Path, tmp_path: Pat
     assert "There is none" in says(check(tmp_path), "statement")
 
 
+def test_a_page_beside_a_record_is_said_not_to_be_looked_at(tmp_path: Path) -> None:
+    """Whoever gives the record alone must not take the page beside it for verified."""
+    record = plain(tmp_path, small())
+    assert "no page here" in says(check(record), "page")
+    (tmp_path / NAME).write_text("forged")
+    assert "was not looked at: give the folder" in says(check(record), "page")
+
+
 def test_a_folder_with_a_record_of_old_holds_too(tmp_path: Path) -> None:
     folder = leave(small(), tmp_path)
     plain(folder, small())
