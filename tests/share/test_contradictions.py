@@ -11,6 +11,7 @@ from levelfield.record import files
 from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
 from tests.commands import ROOT, run
+from tests.compare import pairs
 from tests.records_builder import make_run
 from tests.share.evidence import broken, check, leave, small
 
@@ -118,6 +119,14 @@ def test_no_error_hides_another_contradiction() -> None:
         assert any("windows of 10000" in each for each in found), found
     damaged = changed(small(), ((*LAUNCH, "started"), ""), (("labels",), ["smoke"]), ((*PARITY, "inputs"), 0))
     assert len(list(contradictions.of(damaged))) == 3
+
+
+def test_each_arm_is_of_the_version_in_its_own_image() -> None:
+    made = pairs.run(models=("mlp",), scenarios=("latency",), generations=1, rounds=1, max_calls=5)
+    assert list(contradictions.of(made)) == []
+    own = msgspec.structs.replace(made.images[0], variant="cpu@1.30.0", distributions={"onnxruntime": "1.30.0"})
+    (said,) = contradictions.of(msgspec.structs.replace(made, images=(*made.images, own)))
+    assert said.startswith("onnxruntime@1.30.0 in version ")
 
 
 def test_calls_that_are_not_kept_may_be_shorter_than_those_that_are() -> None:

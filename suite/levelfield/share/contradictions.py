@@ -9,6 +9,7 @@ import msgspec
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
+from levelfield.images.catalogue import stem
 from levelfield.record.disturbance import Disturbed
 from levelfield.record.schema import Absent, Block, Launch, Parity, Run, Window
 
@@ -60,11 +61,13 @@ def _images(run: Run) -> Iterator[str]:
 def _without_image(run: Run, block: Block) -> Iterator[str]:
     """Yield which arms ran in nothing that is recorded, or as a version that is not in their images."""
     own = run.settings.launcher
-    arms = {arm.id: (arm.image, arm.launcher or own) for arm in block.arms}
+    arms = {arm.id: arm for arm in block.arms}
     for _, launch in launches(block):
-        if launch.arm not in arms or _failed(launch):
+        arm = arms.get(launch.arm)
+        if arm is None or _failed(launch):
             continue
-        images = [image for image in run.images if (image.name, image.launcher) == arms[launch.arm]]
+        images = [each for each in run.images if (each.name, each.launcher) == (arm.image, arm.launcher or own)]
+        images = [each for each in images if each.variant == stem(arm.variant, arm.version)] or images
         held = {version.partition("+")[0] for image in images for version in image.distributions.values()}
         version = launch.framework_version
         if not images:
