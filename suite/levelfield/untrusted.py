@@ -65,6 +65,16 @@ def belongs_to(real: Path, folder: Path) -> bool:
     return real.is_relative_to(root) or (cached is not None and real.parent == cached / "blobs")
 
 
+def make_inside(folder: Path, root: Path) -> None:
+    """Make a folder below another one, with those between them.
+
+    Raises OSError: a link leads elsewhere, where nothing may be written, or it cannot be made.
+    """
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise OSError(errno.EXDEV, f"a link leads out of {root}", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def limit_access(copy: Path, source_mode: int) -> None:
     """Let nobody but workers read a copy who may not read its source."""
     public = source_mode & stat.S_IROTH

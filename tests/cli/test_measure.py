@@ -9,12 +9,12 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import docker
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from levelfield.cli.measure import ab, bench
-from levelfield.compare.ab import compare_arms
-from levelfield.compare.types import Gate
+from levelfield.compare.ab import compare_arms, gate_of
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan
 from levelfield.record import files
@@ -109,13 +109,16 @@ class Measured:
 
     def conduct(self, chosen: Plan, options: Options, *_: object, **__: object) -> Path:
         self.asked.append((chosen, options))
+        gate = {"margin": options.margin, "max_slowdown": options.max_slowdown}
+        settings = msgspec.structs.replace(self.made.settings, **gate)
+        self.made = msgspec.structs.replace(self.made, settings=settings)
         self.folder.mkdir(parents=True)
         return self.folder
 
-    def conclude(self, folder: Path, gate: Gate) -> steps.AbResult:
+    def conclude(self, folder: Path) -> steps.AbResult:
         record = files.write(self.made, folder)
         sha256 = hashlib.sha256(record.read_bytes()).hexdigest()
-        return steps.AbResult(folder, record, self.made, compare_arms(self.made, gate, sha256))
+        return steps.AbResult(folder, record, self.made, compare_arms(self.made, gate_of(self.made), sha256))
 
     def ab(self, *words: str) -> Result:
         return CliRunner().invoke(ab, ["onnxruntime@1.30.0", "onnxruntime", "--models", "mlp", *words])

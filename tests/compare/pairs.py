@@ -70,7 +70,10 @@ def run(
             parity = msgspec.structs.replace(parity, projection=(1.0,) * 64, output_sha256="0" * 64)
             if arm in wrong:
                 parity = msgspec.structs.replace(parity, equal=False, reason="relative error 4.6e-02 is over 1e-05")
-        return msgspec.structs.replace(one, arm=arm, startup=startup, memory=memory, parity=parity)
+        version = first.version if arm == first.id and first.version else one.framework_version
+        return msgspec.structs.replace(
+            one, arm=arm, startup=startup, memory=memory, parity=parity, framework_version=version
+        )
 
     def turn(one: Turn) -> Turn:
         arm = names.get(one.arm, one.arm)

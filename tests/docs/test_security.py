@@ -14,7 +14,7 @@ TESTS = {
     "The container engine": f"{DOCKER}::test_a_container_may_do_little",
     "Your own command line": "tests/launchers/test_host.py::test_nothing_of_the_users_own_is_passed_on",
     "Workers": f"{ATTACKS}hostile_containers.py::test_one_that_tries_to_escape",
-    "Files of others": f"{ATTACKS}growth.py::test_no_reader_takes_the_square",
+    "Files of others": f"{ATTACKS}hostile_links.py::test_no_command_writes_or_publishes_what_a_link_leads_to",
     "Texts of others": "tests/test_errors.py::test_no_character_that_is_not_seen_is_printable",
     "levelfield.toml": "tests/cli/test_config.py::test_a_file_sets_what_is_measured_and_no_other_option_of_any_command",
     "verify": f"{SHARE}contradictions.py::test_a_contradiction_is_named",

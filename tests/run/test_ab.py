@@ -42,6 +42,26 @@ def test_one_item_at_a_time_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> 
     assert [each.case.id for each in plans[0].blocks] == [block.case.id]
 
 
+def test_a_run_keeps_the_gate_that_it_was_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency",), labels=("ab",))
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, max_slowdown=0.05))
+    gates: list[Gate] = []
+
+    def conduct(*_: Any, undecided: Any, **__: Any) -> Path:
+        gates.append(undecided.keywords["gate"])
+        raise _ReachedError
+
+    monkeypatch.setattr(bench, "find", lambda *_: (Path("nowhere"), run))
+    monkeypatch.setattr(bench, "conduct", conduct)
+    options = Options(selection=Selection(models=("mlp",), scenarios=("latency",)), resume=run.id)
+    for asked in (Gate(), Gate(max_slowdown=0.05), Gate(margin=0.1)):
+        with pytest.raises(_ReachedError):
+            measure("jax", "torch", options, asked, Console(quiet=True))
+    assert gates == [Gate(max_slowdown=0.05)] * 3
+    with pytest.raises(LevelfieldError, match=r"was begun with --max-slowdown 5%, by which"):
+        measure("jax", "torch", options, Gate(max_slowdown=0.03), Console(quiet=True))
+
+
 BARE = ("onnxruntime+launcher=venv", "onnxruntime+launcher=host")
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
 

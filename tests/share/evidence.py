@@ -15,17 +15,17 @@ from levelfield.report import html
 from levelfield.share import attestation
 from levelfield.share.attestation import read
 from levelfield.share.verify import Verified, verify
-from tests.records_builder import make_run
+from tests.records_builder import make_run, with_launches
 
 
-def image() -> Image:
-    """The canary's image, with the real digests of this checkout."""
-    lock = catalogue.lock("canary")
+def image(name: str = "canary") -> Image:
+    """The image of a backend, with the real digests of this checkout."""
+    lock = catalogue.lock(name)
     return Image(
-        name="canary",
+        name=name,
         variant="cpu",
         launcher="docker",
-        tag="levelfield/canary:0123",
+        tag=f"levelfield/{name}:0123",
         image_id=f"sha256:{'1' * 64}",
         layers=(f"sha256:{'2' * 64}",),
         lock_sha256=lock.sha256,
@@ -45,7 +45,11 @@ def small() -> Run:
         max_calls=12,
         window_seconds=0.05,
     )
-    return msgspec.structs.replace(run, images=(image(),), tool_sha256=tool_sha256())
+    images = tuple(map(image, ("canary", "jax", "onnxruntime")))
+    for each in images[1:]:
+        version = each.distributions[each.name]
+        run = with_launches(run, functools.partial(msgspec.structs.replace, framework_version=version), each.name)
+    return msgspec.structs.replace(run, images=images, tool_sha256=tool_sha256())
 
 
 def leave(run: Run, folder: Path, key: Path | None = None) -> Path:

@@ -11,6 +11,7 @@ from levelfield.record import files
 from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
 from tests.commands import ROOT, run
+from tests.compare import pairs
 from tests.records_builder import make_run
 from tests.share.evidence import broken, check, leave, small
 
@@ -48,10 +49,17 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "of the launcher host, which no arm has": (small(), ("images", 0, "launcher"), "host"),
     "of the launcher docker, which no arm has": (small(), ("settings", "launcher"), "host"),
     "is said to be locked otherwise": (small(), ("images", 0, "unlocked"), "It is of the host."),
+    "a launch of jax without an image": (small(), ("images",), []),
+    "jax in version 99.9, which its image does not hold": (small(), (*LAUNCH, "framework_version"), "99.9"),
+    "it is equal, of no inputs": (small(), (*PARITY, "inputs"), 0),
+    "arms with different weights": (small(), (*LAUNCH, "weights_sha256"), "0" * 64),
+    "a time without its zone": (small(), ("started",), "2026-11-21T10:15:00"),
+    "times that cannot be checked": (small(), (*LAUNCH, "started"), "yesterday"),
     "arms with different inputs": (small(), (*LAUNCH, "inputs_sha256"), "0" * 64),
     "a launch outside of the time of the run": (small(), (*LAUNCH, "started"), "2020-01-01T00:00:00Z"),
     "s in a run of 552 s": (small(), (*TURN, "window", "window_ns"), 10**13),
     "shorter than its calls": (small(), (*TURN, "window", "window_ns"), 1),
+    "that is shorter than its calls": (small(), (*TURN, "window", "calls_not_kept"), 10**9),
     "a window of an arm that it does not have": (small(), (*TURN, "arm"), "torch"),
     "a launch of an arm that it does not have": (small(), (*LAUNCH, "arm"), "torch"),
     ", which failed": (small(), (*TURN, "failure"), FAILED),
@@ -107,6 +115,39 @@ def test_single_numbers_of_ones_own_file_may_move_further_than_their_size() -> N
 def test_a_contradiction_is_named(said: str) -> None:
     of, place, value = CHANGES[said]
     assert said in "\n".join(contradictions.of(changed(of, (place, value))))
+
+
+def test_no_error_hides_another_contradiction() -> None:
+    """A time without a zone cannot be compared with others, and a worker's own clock needs no other time."""
+    long: Changes = (((*TURN, "window", "window_ns"), 10**15),)
+    for started in ("2026-11-21T10:15:00", "2026-11-21T10:15:00+00:00"):
+        found = list(contradictions.of(changed(small(), *long, (("started",), started))))
+        assert any("windows of 10000" in each for each in found), found
+    damaged = changed(small(), ((*LAUNCH, "started"), ""), (("labels",), ["smoke"]), ((*PARITY, "inputs"), 0))
+    assert len(list(contradictions.of(damaged))) == 3
+
+
+def test_each_arm_is_of_the_version_in_its_own_image() -> None:
+    made = pairs.run(models=("mlp",), scenarios=("latency",), generations=1, rounds=1, max_calls=5)
+    assert list(contradictions.of(made)) == []
+    variants = [each.variant for each in made.images]
+    assert len(variants) == 2
+    swapped = (
+        msgspec.structs.replace(image, variant=name)
+        for image, name in zip(made.images, reversed(variants), strict=True)
+    )
+    said = "\n".join(contradictions.of(msgspec.structs.replace(made, images=tuple(swapped))))
+    assert "onnxruntime@1.30.0 in version 1.30.0, which its image does not hold" in said
+
+
+def test_calls_that_are_not_kept_may_be_shorter_than_those_that_are() -> None:
+    """In two states of a clock: nearly half of the calls may take next to nothing."""
+    window = next(turn for turn in small().blocks[0].generations[0].rounds[0].turns).window
+    assert window is not None
+    samples = (1_000, 1_000, 1_000)
+    times = {"samples_ns": samples, "calls_not_kept": 6, "window_ns": 5_000}
+    of = changed(small(), ((*TURN, "window"), msgspec.to_builtins(msgspec.structs.replace(window, **times))))
+    assert list(contradictions.of(of)) == []
 
 
 def test_a_record_that_contradicts_itself_is_broken_whatever_its_digests_say(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ def test_a_run_leaves_a_statement_and_the_bills_that_it_names(tmp_path: Path) ->
     assert stated is not None
     assert stated.record_sha256 == hashlib.sha256(CONTENT).hexdigest()
     assert stated.sboms == {
-        name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in ("sbom/canary-cpu.cdx.json",)
+        name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        for name in (f"sbom/{backend}-cpu.cdx.json" for backend in ("canary", "jax", "onnxruntime"))
     }
     assert not (tmp_path / statement.SIGNATURE).exists()
 

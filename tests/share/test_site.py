@@ -72,6 +72,7 @@ def test_every_link_leads_somewhere_in_the_site(site: tuple[Path, Published]) ->
 
 def test_a_page_that_does_not_follow_from_its_record_is_made_anew(site: tuple[Path, Published]) -> None:
     folder, _ = site
+    assert "; none is signed by a known signer." in (folder / "index.html").read_text(encoding="utf-8")
     assert (folder / "runs" / "run-00" / "index.html").is_file()
     assert not any("not ours" in page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
 
@@ -101,7 +102,9 @@ def test_who_signed_a_run_is_named(tmp_path: Path) -> None:
     leave(small(), tmp_path / "reports" / "copy")
     leave(small(), tmp_path / "reports" / "run", secret)
     publish([tmp_path / "reports"], tmp_path / "site", print, signers=signers)
-    assert "Signed by ada@example.org." in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "Signed by ada@example.org." in index
+    assert "which agrees with itself; 1 is signed by a known signer." in index
 
 
 HOSTILE = "<script>alert(1)</script>\"'&"

@@ -54,6 +54,14 @@ def test_a_folder_a_page_alone_and_a_record_alone_hold(left: Path, tmp_path: Pat
     assert "There is none" in says(check(tmp_path), "statement")
 
 
+def test_a_page_beside_a_record_is_said_not_to_be_looked_at(tmp_path: Path) -> None:
+    """Whoever gives the record alone must not take the page beside it for verified."""
+    record = plain(tmp_path, small())
+    assert "no page here" in says(check(record), "page")
+    (tmp_path / NAME).write_text("forged")
+    assert "was not looked at: give the folder" in says(check(record), "page")
+
+
 def test_a_folder_with_a_record_of_old_holds_too(tmp_path: Path) -> None:
     folder = leave(small(), tmp_path)
     plain(folder, small())
@@ -151,14 +159,26 @@ def test_a_page_by_another_version_that_is_the_same_holds(left: Path, monkeypatc
 
 @pytest.mark.parametrize(
     ("words", "gate"),
-    [((), Gate()), (("--max-slowdown", "3%"), Gate(max_slowdown=0.03)), (("--max-slowdown=x",), Gate())],
+    [
+        ((), Gate()),
+        (("--max-slowdown", "20%"), Gate(max_slowdown=0.2)),
+        (("--max-slowdown=x",), Gate()),
+        (("--max-slowdown=4%", "--max-slowdown=20%"), Gate(max_slowdown=0.2)),
+    ],
 )
-def test_a_page_of_two_arms_holds_whatever_gate_was_asked(tmp_path: Path, words: tuple[str, ...], gate: Gate) -> None:
-    run = msgspec.structs.replace(pairs.run(models=("mlp",)), command=("levelfield", "ab", *words))
-    evidence = pack(files.encode(run))
-    compared = within(compare_arms(run, gate, evidence.sha256))
-    (tmp_path / NAME).write_text(html.render(run, analyse(run), comparison=compared, evidence=evidence))
-    assert check(tmp_path / NAME).verdict == CONSISTENT
+def test_a_page_of_two_arms_is_that_of_the_gate_that_the_run_was_made_with(
+    tmp_path: Path, words: tuple[str, ...], gate: Gate
+) -> None:
+    """One record has one page: with another gate the same record would say something else."""
+    measured = pairs.run(1.05, models=("mlp",), scenarios=("latency",), generations=12)
+    run = msgspec.structs.replace(measured, command=("levelfield", "ab", *words))
+    settings = msgspec.structs.replace(run.settings, max_slowdown=gate.max_slowdown)
+    for made in (run, msgspec.structs.replace(run, settings=settings, command=())):
+        evidence = pack(files.encode(made))
+        for asked in (Gate(), Gate(max_slowdown=0.2)):
+            compared = within(compare_arms(made, asked, evidence.sha256))
+            (tmp_path / NAME).write_text(html.render(made, analyse(made), comparison=compared, evidence=evidence))
+            assert (check(tmp_path / NAME).exit_code == 0) is (asked == gate)
 
 
 # ---- forgeries -----------------------------------------------------------------------------------------------------

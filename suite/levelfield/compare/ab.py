@@ -29,6 +29,7 @@ from levelfield.compare.sides import CaseResults, verdict_without_costs
 from levelfield.compare.types import Comparison, Drift, Gate, Row, Side, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.images.catalogue import stem
+from levelfield.options.values import parse_share
 from levelfield.record.schema import Arm, Block, Case, Run
 from levelfield.report import names, sentences, states, units
 from levelfield.report.sentences import join
@@ -68,8 +69,21 @@ def of_run(run: Run) -> Comparison | None:
     if LABEL not in run.labels:
         return None
     with contextlib.suppress(LevelfieldError):  # anybody can label a run so
-        return compare_arms(run, Gate(margin=run.settings.margin), "")
+        return compare_arms(run, gate_of(run), "")
     return None
+
+
+def gate_of(run: Run) -> Gate:
+    """Return the gate that a run of `ab` was made with, by its record alone: a record has one page.
+
+    Earlier versions recorded the slowdown allowed only in the command, where the last one counts.
+    """
+    limit = run.settings.max_slowdown
+    for word, following in zip(run.command, (*run.command[1:], ""), strict=False):
+        name, _, value = word.partition("=")
+        if name == "--max-slowdown" and run.settings.max_slowdown is None:
+            limit = parse_share(value or following)
+    return Gate(margin=run.settings.margin, max_slowdown=limit)
 
 
 def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:

@@ -52,7 +52,7 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     baseline = Baseline(name=name, set_at=now, runs=pointers)
     with explained(f"{reports / FOLDER} cannot be made", "Choose another folder with --reports."):
-        (reports / FOLDER).mkdir(exist_ok=True)
+        untrusted.make_inside(reports / FOLDER, reports)
     files.write_atomically(_file(name, reports), msgspec.json.encode(baseline) + b"\n")
     return baseline
 
@@ -94,7 +94,7 @@ def read(name: str, reports: Path) -> Baseline:
         RecursionError,
         ValueError,
     ):
-        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=file.parent), type=Baseline)
+        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=reports), type=Baseline)
     if baseline.name != name:
         raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")
     if not baseline.runs:

@@ -24,6 +24,7 @@ from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
 from levelfield.names import plural
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
+from levelfield.record.files import fresh_file
 from levelfield.record.references import Reference
 from levelfield.version import __version__
 
@@ -107,17 +108,12 @@ def _write(chosen: dict[str, Path], out: Path) -> Manifest:
         files=tuple(File(name, wheels.digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
     )
     content = msgspec.json.encode(manifest)
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as bundle:
-            add_file(bundle, MANIFEST, io.BytesIO(content))
-            for file in manifest.files:
-                with chosen[file.name].open("rb") as stream:
-                    add_file(bundle, file.name, stream)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with fresh_file(out) as written, tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT) as bundle:
+        add_file(bundle, MANIFEST, io.BytesIO(content))
+        for file in manifest.files:
+            with chosen[file.name].open("rb") as stream:
+                add_file(bundle, file.name, stream)
     return manifest
 
 

@@ -192,7 +192,7 @@ PRECISION_TARGET = _declare("--precision-target", "precision_target", HOW_LONG, 
     help="Continue until every ratio is known to ± this.")
 MARGIN = _declare("--margin", "margin", HOW_LONG, type=PERCENT, default="2%", again="margin",
     help="Smaller differences count as no difference.")
-MAX_SLOWDOWN = _declare("--max-slowdown", "max_slowdown", HOW_LONG, type=PERCENT,
+MAX_SLOWDOWN = _declare("--max-slowdown", "max_slowdown", HOW_LONG, type=PERCENT, again="max_slowdown",
     help="Only a slowdown that is shown to exceed this is worse, such as 3%.")
 DATA = _declare("--data", "data", WHAT, metavar="SET[:N]=PATH", multiple=True, again=repeated.data, recorded=_private,
     help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on N items of a data set, or all; default: "

@@ -177,7 +177,7 @@ class NamedJournals(Generic[E]):
         """
         target = self.folder(name, reports)
         try:
-            target.mkdir(parents=True, exist_ok=True)
+            untrusted.make_inside(target, reports)
         except OSError as error:
             raise LevelfieldError(
                 f"{target} cannot be made: {error.strerror or error}.", fix="Choose another folder with --reports."

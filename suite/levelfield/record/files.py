@@ -3,13 +3,14 @@
 A run's record is its page (`record.page`); runs of earlier versions have a `run.json`.
 """
 
+import contextlib
 import math
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -47,12 +48,13 @@ def write(run: Run, folder: Path) -> Path:
 
 
 def runs_in(reports: Path) -> list[Path]:
-    """Return the folders under `reports` that hold a record, by name.
+    """Return the folders under `reports` that hold a record, by name; none that a link shows from elsewhere.
 
     Raises LevelfieldError: the folder cannot be read.
     """
     try:
-        return sorted(entry for entry in reports.iterdir() if not entry.name.startswith(".") and has_record(entry))
+        named = [entry for entry in reports.iterdir() if not entry.name.startswith(".") and has_record(entry)]
+        return sorted(entry for entry in named if untrusted.belongs_to(entry.resolve(), reports))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -61,29 +63,42 @@ def runs_in(reports: Path) -> list[Path]:
         ) from error
 
 
-def write_atomically(target: Path, content: bytes, *, named: bool = False) -> None:
-    """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
+@contextlib.contextmanager
+def fresh_file(target: Path) -> Iterator[BinaryIO]:
+    """Yield a new file of a random name, which is flushed to disk and renamed to `target` in the end.
 
-    Where the user `named` the target, a pipe or a device there is written into; a stranger's folder may hold one, too.
+    A reader sees the old file or the new one, and nothing is written through a link that has the name of either.
 
-    Raises LevelfieldError: the folder is read-only, or the disk is full.
+    Raises OSError: the folder is read-only, or the disk is full. What was there is then as it was.
     """
-    temporary: str | None = None
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     try:
-        if named and target.exists() and not target.is_file():
-            target.write_bytes(content)
-            return
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.umask(umask := os.umask(0o077))
         Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_atomically(target: Path, content: bytes, *, named: bool = False) -> None:
+    """Write a file by `fresh_file`.
+
+    Where the user `named` the target, a pipe or a device there is written into; a stranger's folder may hold one, too.
+
+    Raises LevelfieldError: the folder is read-only, or the disk is full.
+    """
+    try:
+        if named and target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        with fresh_file(target) as file:
+            file.write(content)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise LevelfieldError(
             f"{target} cannot be written: {error.strerror or error}.",
             fix="Free space there, or choose a place you can write (--reports for runs).",
@@ -215,12 +230,15 @@ MAX_POLLS = 1_000
 def check(run: Run, name: str) -> None:
     """Refuse a record that follows the schema and is inconsistent.
 
-    Raises LevelfieldError: the margin is not between 0 and 1, a price or a latency target cannot be, the counts of a
-    calibration contradict each other, a batch or a number of threads or processes is below one, a depth is missing or
-    of no use, a cache grows where there is none, or something is not unique that must be.
+    Raises LevelfieldError: the margin or the slowdown allowed is not between 0 and 1, a price or a latency target
+    cannot be, the counts of a calibration contradict each other, a batch or a number of threads or processes is below
+    one, a depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
+    limit = run.settings.max_slowdown
+    if limit is not None and not 0 < limit < 1:
+        raise _impossible(name, f"a limit of {limit:g} for a slowdown")
     price = run.settings.price
     if price is not None and not (
         LEAST_AMOUNT <= price.per_hour <= HIGHEST_AMOUNT and len(price.currency) <= MAX_CURRENCY_CHARS

@@ -849,6 +849,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of this machine, to show what times cost; None: none was given."""
     carbon_g_per_kwh: float | None = None
     """Of records of earlier versions: grams of CO2 equivalents of a kilowatt-hour; nothing shows it."""
+    max_slowdown: float | None = None
+    """Of the gate of an `ab`; None: it had none, or an earlier version recorded it only in the command."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from levelfield import analysis, plan
 from levelfield.analysis import guarded
-from levelfield.compare.ab import LABEL, arms, compare_arms, undecided
+from levelfield.compare.ab import LABEL, arms, compare_arms, gate_of, undecided
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import connect
@@ -50,27 +50,33 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
     chosen = plan.of_record(resumed[1]) if resumed else requested
     if resumed:
         _check_arms(resumed[1], requested)
+        gate = _same_gate(resumed[1], gate)
     ends = options.precision_target is None and options.selection.profile != "smoke"
     go_on = f"levelfield ab {words} --resume {{run}}"
-    options = msgspec.structs.replace(options, labels=(LABEL, *options.labels), ends_on_verdict=ends, go_on=go_on)
+    options = msgspec.structs.replace(
+        options,
+        labels=(LABEL, *options.labels),
+        ends_on_verdict=ends,
+        max_slowdown=gate.max_slowdown,
+        go_on=go_on,
+    )
     if ends and not resumed:
         chosen = plan.with_timed_launches(chosen, FIRST_LOOK)
     folder = bench.conduct(chosen, options, console, resumed=resumed, undecided=partial(undecided, gate=gate))
-    return conclude(folder, gate)
+    return conclude(folder)
 
 
-def conclude(folder: Path, gate: Gate) -> AbResult:
+def conclude(folder: Path) -> AbResult:
     """Fold the journal of a run with two arms into its record, and compare them."""
     run = journal.fold(journal.read(folder / files.JOURNAL))
     sha256 = hashlib.sha256(files.encode(run)).hexdigest()
-    return AbResult(folder, folder / page.NAME, run, compare_arms(run, gate, sha256))
+    return AbResult(folder, folder / page.NAME, run, compare_arms(run, gate_of(run), sha256))
 
 
 def of_record(path: Path) -> AbResult:
     """Compare the arms of a run that was made before, from its record alone."""
     read = guarded.read(path)
-    gate = Gate(margin=read.run.settings.margin)
-    return AbResult(read.file.parent, read.file, read.run, compare_arms(read.run, gate, read.sha256))
+    return AbResult(read.file.parent, read.file, read.run, compare_arms(read.run, gate_of(read.run), read.sha256))
 
 
 def _check_arms(run: Run, requested: plan.Plan) -> None:
@@ -81,6 +87,19 @@ def _check_arms(run: Run, requested: plan.Plan) -> None:
             f"The run {run.id} holds {was[0]} against {was[1]}, not {now[0]} against {now[1]}.",
             fix=f"Go on with it by `levelfield ab {was[0]} {was[1].partition('#')[0]} --resume {run.id}`.",
         )
+
+
+def _same_gate(run: Run, asked: Gate) -> Gate:
+    known = gate_of(run)
+    if asked.max_slowdown not in {None, known.max_slowdown}:
+        was = (
+            f"with --max-slowdown {100 * known.max_slowdown:.12g}%" if known.max_slowdown else "without --max-slowdown"
+        )
+        raise LevelfieldError(
+            f"The run {run.id} was begun {was}, by which its verdicts are.",
+            fix="Leave --max-slowdown out, or compare two runs with `levelfield compare`.",
+        )
+    return known
 
 
 def show(found: AbResult, console: Console, *, measured: bool, sign: Path | None = None) -> int:

@@ -1,5 +1,6 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
+import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -229,9 +230,7 @@ def _writable(reports: Path) -> None:
     """Find out before hours of measuring that nothing can be kept."""
     with explained(f"Reports cannot be written to {reports}", "Choose another folder with --reports."):
         reports.mkdir(parents=True, exist_ok=True)
-        probe = reports / ".levelfield-can-write"
-        probe.write_bytes(b"")
-        probe.unlink()
+        tempfile.NamedTemporaryFile(dir=reports, prefix=".").close()
 
 
 def find(name: str, reports: Path) -> tuple[Path, Run]:

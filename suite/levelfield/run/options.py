@@ -43,6 +43,8 @@ class Options(msgspec.Struct, frozen=True):
     ends_on_verdict: bool = False
     """Each block is finished as soon as it has a verdict (`ab`)."""
     margin: float = 0.02
+    max_slowdown: float | None = None
+    """Of the gate of an `ab`."""
     seed: int | None = None
     """Of the schedule; None: drawn."""
     identify: bool = False

@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
+from levelfield.images.catalogue import stem
 from levelfield.record.disturbance import Disturbed
 from levelfield.record.schema import Absent, Block, Launch, Parity, Run, Window
 
@@ -18,10 +19,6 @@ MOST_CENTRED = 0.5
 """A constant answer has 1 (`zoo.parity.MOST`)."""
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
-SHORTEST_NS = 10
-"""Of a call: two readings of a clock take longer."""
-MOST_UNEVEN = 4
-"""How much longer the shortest call that is kept may be than the others are: inputs are taken in turn."""
 _BEFORE_MEASURING = ("image", "launch", "load")
 
 
@@ -33,17 +30,27 @@ def of(run: Run) -> Iterator[str]:
     ):
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
-    yield from _answers(run)
+    yield from _checked("answers", _answers(run))
     for block in run.blocks:
-        yield from (f"{one_line(block.case.id)}: {said}" for said in dict.fromkeys(_block(run, block)))
+        name = one_line(block.case.id)
+        yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", _block(run, block))))
     if run.imported is None:
-        yield from _images(run)
-        yield from _times(run)
+        yield from _checked("images", _images(run))
+        yield from _checked("times", _times(run))
+
+
+def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
+    """Yield what a check finds, and name what it cannot check: no record that was measured ends a check."""
+    try:
+        yield from found
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        yield f"{what} that cannot be checked: {one_line(str(error))[:100]}"
 
 
 def _images(run: Run) -> Iterator[str]:
     own = run.settings.launcher
     used = {own} | {arm.launcher or own for block in run.blocks for arm in block.arms}
+    yield from dict.fromkeys(said for block in run.blocks for said in _without_image(run, block))
     for image in run.images:
         if image.launcher not in used:
             yield f"the image {one_line(image.name)} is of the launcher {image.launcher}, which no arm has"
@@ -51,16 +58,34 @@ def _images(run: Run) -> Iterator[str]:
             yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
 
 
+def _without_image(run: Run, block: Block) -> Iterator[str]:
+    """Yield which arms ran in nothing that is recorded, or as a version that is not in their images."""
+    own = run.settings.launcher
+    arms = {arm.id: arm for arm in block.arms}
+    for _, launch in launches(block):
+        arm = arms.get(launch.arm)
+        if arm is None or _failed(launch):
+            continue
+        images = [each for each in run.images if (each.name, each.launcher) == (arm.image, arm.launcher or own)]
+        images = [each for each in images if each.variant == stem(arm.variant, arm.version)] or images
+        held = {version.partition("+")[0] for image in images for version in image.distributions.values()}
+        version = launch.framework_version
+        if not images:
+            yield f"a launch of {one_line(launch.arm)} without an image"
+        elif version and not all(image.unlocked for image in images) and version.partition("+")[0] not in held:
+            yield f"{one_line(launch.arm)} in version {one_line(version)}, which its image does not hold"
+
+
 def _times(run: Run) -> Iterator[str]:
     starts = (launch.started for block in run.blocks for _, launch in launches(block))
-    try:
-        began, *moments = map(datetime.fromisoformat, (run.started, *run.resumed, *starts))
-        ended = datetime.fromisoformat(run.finished) if run.finished is not None else max((began, *moments))
-        between = all(began <= moment <= ended for moment in moments) and began <= ended
-        lasted_s = (ended - began).total_seconds()
-    except (ValueError, TypeError):
-        return  # shown as it is
-    if not between:
+    said = (run.started, *run.resumed, *starts, *([] if run.finished is None else [run.finished]))
+    read = [datetime.fromisoformat(moment) for moment in said]
+    if any(moment.tzinfo is None for moment in read):
+        yield "a time without its zone"
+    began, *moments = (moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in read)
+    ended = moments[-1] if run.finished is not None else max((began, *moments))
+    lasted_s = (ended - began).total_seconds()
+    if not all(began <= moment <= ended for moment in moments):
         yield "a launch outside of the time of the run"
     windows = (turn.window for block in run.blocks for *_, turn in turns(block))
     windows_s = sum(window.window_ns for window in windows if window is not None) / 1e9
@@ -76,6 +101,8 @@ def _block(run: Run, block: Block) -> Iterator[str]:
     }
     if max(Counter(count for count, sha256 in digests if sha256).values(), default=0) > 1:
         yield "arms with different inputs"
+    if len({each.weights_sha256 for each in own if each.weights_sha256}) > 1:
+        yield "arms with different weights"
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
         if {each.arm for each in generation.launches} - known:
@@ -99,10 +126,15 @@ def _failed(launch: Launch) -> bool:
 
 
 def _too_short(window: Window) -> bool:
-    """Return whether a window is too short for its calls: those kept, and the others, which are like them."""
-    shortest = min(window.samples_ns, default=0)
-    others_ns = window.calls_not_kept * max(SHORTEST_NS, shortest / MOST_UNEVEN)
-    return shortest < 0 or window.calls_per_sample != 1 or sum(window.samples_ns) + others_ns > window.window_ns
+    """Of calls that are not kept: an even share is, so that about half of all take as long as the median or longer."""
+    if (
+        min(window.samples_ns, default=0) < 0
+        or window.calls_per_sample != 1
+        or sum(window.samples_ns) > window.window_ns
+    ):
+        return True
+    typical_ns = sorted(window.samples_ns)[len(window.samples_ns) // 2] if window.samples_ns else 1
+    return window.calls_not_kept > 0 and window.calls * max(typical_ns, 1) / 2 > window.window_ns
 
 
 def _disturbed(reasons: Disturbed) -> Iterator[str]:
@@ -132,6 +164,8 @@ def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
 
     `own`: whether it is of a user's own file, whose single numbers may move further than their size.
     """
+    if parity.inputs < 1:
+        yield "it is equal, of no inputs"
     if parity.reason or isinstance(parity.relative_error, Absent):
         yield "it is equal, and says why it is not"
     centred: float | Absent = parity.centred_tolerance if own else parity.tolerance

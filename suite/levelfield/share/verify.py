@@ -6,6 +6,7 @@ unknown*. No check proves that what was signed was ever measured.
 """
 
 import itertools
+import os
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -14,9 +15,7 @@ import msgspec
 from levelfield.analysis import Analysis, guarded
 from levelfield.compare import ab as pairs
 from levelfield.compare.formats.html import within
-from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError, shortened
-from levelfield.options.values import parse_share
 from levelfield.paths import tool_sha256
 from levelfield.record import page as pages
 from levelfield.record.page import Evidence
@@ -114,15 +113,15 @@ def _page(given: Given, record: Check) -> Check:
     The record's block is taken as it is, since builds of zlib differ: it is known to hold this record.
     """
     if given.page is None:
-        return Check("page", "open", "There is no page here.")
+        beside = given.folder is not None and os.path.lexists(given.folder / pages.NAME)
+        says = "The page beside the record was not looked at: give the folder, and both are." if beside else ""
+        return Check("page", "open", says or "There is no page here.")
     if record.state != "holds":
         return Check("page", "unverified", f"It does not hold this record, so that it is not compared. {_ANEW}")
     evidence = Evidence(given.block, given.record_sha256, *given.page_statement)
-    text, rendered = given.page.decode(), ""
-    for gate in _gates(given.run):
-        rendered = _rendered(given.run, given.analysis, gate, evidence)
-        if rendered == text:
-            return Check("page", "holds", "Rendered again from the record, it is the same, byte for byte.")
+    text, rendered = given.page.decode(), _rendered(given.run, given.analysis, evidence)
+    if rendered == text:
+        return Check("page", "holds", "Rendered again from the record, it is the same, byte for byte.")
     place = (_first_difference(text, rendered),)
     if pages.written_by(given.block) == tool_sha256():
         return Check("page", "broken", "It is not the page that follows from its record.", place)
@@ -141,26 +140,13 @@ def render(given: Given) -> str:
     stated = (given.statement or b"").decode(errors="replace")
     evidence = msgspec.structs.replace(pages.pack(given.content), statement=stated, signature=given.signature)
     with guarded.computing(given.name):
-        return _rendered(given.run, given.analysis, _gates(given.run)[0], evidence)
+        return _rendered(given.run, given.analysis, evidence)
 
 
-def _rendered(run: Run, found: Analysis, gate: Gate | None, evidence: Evidence) -> str:
-    comparison = None if gate is None else within(pairs.compare_arms(run, gate, evidence.sha256))
+def _rendered(run: Run, found: Analysis, evidence: Evidence) -> str:
+    compares = pairs.LABEL in run.labels
+    comparison = within(pairs.compare_arms(run, pairs.gate_of(run), evidence.sha256)) if compares else None
     return html.render(run, found, comparison=comparison, evidence=evidence)
-
-
-def _gates(run: Run) -> tuple[Gate | None, ...]:
-    """Return the gates that the page of an `ab` run may be made with: as typed, or as its record alone says."""
-    if pairs.LABEL not in run.labels:
-        return (None,)
-    plain = Gate(margin=run.settings.margin)
-    for index, word in enumerate(run.command):
-        name, _, value = word.partition("=")
-        if name == "--max-slowdown":
-            text = value or "".join(run.command[index + 1 : index + 2])
-            share = parse_share(text)
-            return (plain,) if share is None else (msgspec.structs.replace(plain, max_slowdown=share), plain)
-    return (plain,)
 
 
 def _first_difference(given: str, computed: str) -> str:

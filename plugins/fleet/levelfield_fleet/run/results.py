@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield import analysis
+from levelfield import analysis, untrusted
 from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
 from levelfield.record import files, page
@@ -62,7 +62,7 @@ def keep(measured: Measured, asked: Asked, fleet: Path, known: Collection[str]) 
         rendered = html.render(run, analysis.analyse(run), evidence=page.pack(content))
     folder = fleet / asked.node / measured.run
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        untrusted.make_inside(folder, fleet)
     except OSError as error:
         raise LevelfieldError(
             f"The folder {folder} cannot be made: {error.strerror or error}.", fix="Free space, or choose --reports."
