@@ -88,7 +88,7 @@ def test_where_an_arm_has_no_calm_windows_all_are_ranked_by_all_windows_and_the_
     assert 1.0 < mixed < 1.2
     said = words.of_case(analysis.timed[0], analysis)
     assert said.startswith("Some arms were not measured in the calm state in enough launches")
-    assert "probes), except where a case says otherwise;" in words.sentence(analysis)
+    assert "probes were calm), except where a case says otherwise;" in words.sentence(analysis)
 
 
 def test_a_leading_arm_without_calm_windows_leads() -> None:

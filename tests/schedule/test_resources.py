@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any, Literal
 
 import docker
 import msgspec
@@ -17,7 +18,7 @@ from levelfield.paths import MARK
 from levelfield.plan.types import file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model.reference import Reference
-from levelfield.record.schema import Arm, Artifact, Case, OwnFile, OwnInput
+from levelfield.record.schema import Arm, Artifact, Case, Image, OwnFile, OwnInput
 from levelfield.schedule import launches, resources
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
@@ -29,10 +30,15 @@ JAX, TWIN, ORT = Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("onnxrunti
 
 
 class Counting(HostLauncher):
-    """Remembers whom it launched."""
+    """Remembers whom it launched, and says that it is another launcher."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Literal["venv", "host"] = "host") -> None:
         self.names: list[str] = []
+        self._place: Literal["venv", "host"] = place
+
+    def prepare(self, *asked: Any) -> Image:
+        made = super().prepare(*asked)
+        return made if self._place == "host" else msgspec.structs.replace(made, launcher=self._place, unlocked="")
 
     def launch(self, spec: LaunchSpec) -> Worker:
         self.names.append(spec.name)
@@ -43,7 +49,7 @@ def test_every_arm_lives_where_it_says(reports: Path) -> None:
     first, second = canaries.ARMS
     other = msgspec.structs.replace(second, launcher="venv")
     made = canaries.plan("latency", arms=(first, other))
-    usual, named = Counting(), Counting()
+    usual, named = Counting(), Counting("venv")
     site = prepare(made, usual, SilentListener(), launchers={"venv": named})
     assert set(site.images) == {("", "canary", "cpu", None), ("venv", "canary", "cpu", None)}
     assert (site.launcher_of(first), site.launcher_of(other)) == (usual, named)

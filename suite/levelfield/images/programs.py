@@ -63,12 +63,11 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    timeout_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output; the kernel kills it if this process is killed.
 
     Its temporary files lie in the cache, where a later command removes what a killed one left: the system's folder may
-    be full, or small. `environment`: of the program; None: that of this process. Raises subprocess.TimeoutExpired.
+    be full, or small. `environment`: of the program; None: that of this process.
     """
     # A function that Python calls after a fork may hang beside threads, so another program asks the kernel (prctl(2)).
     setpriv = shutil.which("setpriv")
@@ -82,7 +81,6 @@ def run(
             stdin=subprocess.DEVNULL,
             env={**os.environ, "TMPDIR": str(temporary), **(environment or {})},
             cwd=folder,
-            timeout=timeout_s,
         )
 
 

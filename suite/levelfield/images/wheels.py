@@ -62,13 +62,19 @@ def why_not(pin: Pin, lock: Lock, public: Places) -> str:
     command += ["--no-cache-dir", "--retries", "0", "--timeout", str(_ANSWER_S)]
     platform = registries.wheel_platform_arguments(lock.python)
     try:
-        answer = programs.run([*command, *platform, *public.pip_arguments], timeout_s=6 * _ANSWER_S)
+        answer = subprocess.run(
+            [*command, *platform, *public.pip_arguments],
+            capture_output=True,
+            text=True,
+            timeout=6 * _ANSWER_S,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return "no answer in time"
     listed = next((line for line in answer.stdout.splitlines() if line.startswith("Available versions:")), "")
     if pin.version in re.split(r"[\s,]+", listed):
         return ""
-    known = programs.reason(f"{answer.stderr}\n{answer.stdout}", wheel_folder())
+    known = programs.reason(f"{answer.stderr}\n{answer.stdout}", cache_path())
     return known.sentence if known else "no index has it"
 
 

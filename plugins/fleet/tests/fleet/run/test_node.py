@@ -12,7 +12,7 @@ from levelfield.report import html
 from levelfield_fleet.run import node
 from levelfield_fleet.run.messages import Measure
 from tests.fleet.run.fleets import record
-from tests.images.bundles import CONTENT, bundle, entry, manifest
+from tests.images.bundles import CONTENT, bundle, entry, locks_that_name, manifest
 
 ASKED = Measure("fleet", "node-01", ("--no-such-option",), 1, 60.0)
 NAME = "wheels/one-1.0-py3-none-any.whl"
@@ -47,7 +47,10 @@ def test_of_several_runs_the_newest_that_ended_counts(cache: Path) -> None:
     assert node.measure(ASKED).run == older.name
 
 
-def test_a_bundle_is_taken_in_where_its_digest_is_right(cache: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_taken_in_where_its_digest_is_right(
+    cache: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks_that_name(NAME, folder=tmp_path_factory.mktemp("locked"), patch=monkeypatch)
     content = bundle(tmp_path, manifest(NAME), entry(NAME)).read_bytes()
     chunks = [content[:100], content[100:]]
     with pytest.raises(LevelfieldError, match="The bundle that arrived here"):
