@@ -38,7 +38,11 @@ class Counting(HostLauncher):
 
     def prepare(self, *asked: Any) -> Image:
         made = super().prepare(*asked)
-        return made if self._place == "host" else msgspec.structs.replace(made, launcher=self._place, unlocked="")
+        return (
+            made
+            if self._place == "host"
+            else msgspec.structs.replace(made, launcher=self._place, tag=self._place, unlocked="")
+        )
 
     def launch(self, spec: LaunchSpec) -> Worker:
         self.names.append(spec.name)
