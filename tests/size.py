@@ -15,10 +15,10 @@ BUDGET = {  # part: (most lines of code, most files)
     "suite": (45_600, 406),
     "plugins": (11_000, 140),
     "studies": (7_000, 80),
-    "tests": (31_200, 420),
+    "tests": (31_210, 420),
 }
 """Of suite, tests and words what there is; 40,500 lines in 400 files, 30,000 lines and 28,000 words are wanted."""
-DOCSTRING_LINES = 12_100
+DOCSTRING_LINES = 12_110
 TEMPLATE_LINES = 4_000
 DOC_WORDS = 28_000
 REPORTS_MB = 30

@@ -1,5 +1,6 @@
 """Windows wait until the machine is calm, and are taken again where it was not; workers answer by a script."""
 
+import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from levelfield.plan import CANARY
 from levelfield.record import journal
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
 from levelfield.record.schema import Absent, Arm, Case, Launch, MachineProbe, Reason, Turn, Window
-from levelfield.record.states import FEWEST_PROBES
+from levelfield.record.states import FEWEST_PROBES, knowledge
 from levelfield.schedule import calm, rounds
 from levelfield.schedule.calm import MachineStates
 from levelfield.schedule.listener import SilentListener
@@ -188,7 +189,22 @@ def test_where_the_machine_is_contended_throughout_no_window_waits(tmp_path: Pat
     for _ in range(4 * calm.FIRST_LOOK):
         where.probe()
     where.take()
-    assert where.is_contended_throughout()
+    assert where.is_hardly_calm()
     (turn,), left_s = measured(tmp_path, where, ARM)
     assert turn.polled_ns == ()
     assert left_s == 0
+
+
+def test_where_hardly_any_probe_is_calm_no_window_waits_for_what_an_earlier_run_knew(tmp_path: Path) -> None:
+    earlier = states(script())
+    for _ in range(calm.FIRST_LOOK):
+        earlier.probe()
+    assert earlier.close()
+    where = states(itertools.repeat(BUSY))
+    assert where.levels is not None
+    assert knowledge(where.levels) == "two states seen"
+    (turn,), _ = measured(tmp_path, where, ARM)
+    assert turn.polled_ns == ()
+    judged = where.judge(turn)
+    assert judged is not None
+    assert judged.state == "contended", "it is judged by the lower mode all the same"

@@ -271,7 +271,7 @@ class RoundScheduler:
         expected_s = pace.rounds * round_ns(list(self.outcomes.values()), pace) / 1e9
         vain = not isinstance(self.states, Absent) and self.states.repeating_was_in_vain()
         wanted_s = VAIN_SHARE * expected_s if vain else max(LEAST_CALM_S, CALM_SHARE * expected_s)
-        if not isinstance(self.states, Absent) and self.states.is_contended_throughout():
+        if not isinstance(self.states, Absent) and self.states.is_hardly_calm():
             wanted_s = 0.0
         self._calm_s = min(wanted_s, BUDGET_SHARE * self.budget_s)
         done = 0
