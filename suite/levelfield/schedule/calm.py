@@ -24,7 +24,7 @@ LONGEST_WAIT_S = 1.5
 
 RECENT, HARDLY = 240, 0.05
 """Of so many probes, the share of calm ones below which no window waits: in a run with 0.2 %, waits took 82 of 540 s
-for nothing."""
+in vain."""
 FEWEST_REPEATS = 8
 LEAST_GAIN = 0.1
 """Share of at least so many repeated windows that must have been calm for repeating to be worth its time."""
