@@ -2,6 +2,8 @@
 
 import io
 import re
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -72,3 +74,19 @@ def test_a_text_is_one_printable_line_without_uuids() -> None:
         == "GPU-… \N{REPLACEMENT CHARACTER}[2J is lost"
     )
     assert len(tool_text("a" * 1000)) == LONGEST_OUTPUT
+
+
+TALKS = """import threading, time
+from levelfield import terminals
+terminals.guard_streams()
+def talk():
+    while True: print("x" * 200, flush=True)
+for _ in range(3): threading.Thread(target=talk, daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+def test_a_thread_that_still_writes_does_not_change_how_the_process_ends() -> None:
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", TALKS], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")

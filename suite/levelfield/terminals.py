@@ -5,11 +5,13 @@ command is created here and replaces them in everything that it prints, after st
 sequences of styles are added by rich later.
 """
 
+import atexit
 import errno
 import io
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
@@ -82,6 +84,26 @@ class _Standard(io.FileIO):
             return len(memoryview(content))
 
 
+class _Text(io.TextIOWrapper):
+    """Standard output or error: at its end the process lets no thread that still runs write.
+
+    A daemon thread that the interpreter stops within a write keeps the lock of the buffer, and the last flush is fatal.
+    """
+
+    def __init__(self, buffer: io.BufferedWriter, *, encoding: str, line_buffering: bool) -> None:
+        super().__init__(buffer, encoding=encoding, errors="replace", line_buffering=line_buffering)
+        self._writing = threading.RLock()
+        atexit.register(self._writing.acquire)
+
+    def write(self, text: str) -> int:
+        with self._writing:
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._writing:
+            super().flush()
+
+
 def guard_streams() -> None:
     """Let no stream of the command change how it ends: one that is closed, that nobody reads, or of few characters."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
@@ -94,13 +116,9 @@ def guard_streams() -> None:
             stream.reconfigure(errors="replace")
         if name != "stdin" and stream is getattr(sys, f"__{name}__"):
             raw = _Standard(descriptor, "w", closefd=False)
-            text = io.TextIOWrapper(
-                io.BufferedWriter(raw),
-                encoding=stream.encoding if stream is not None else "utf-8",
-                errors="replace",
-                line_buffering=raw.isatty() or name == "stderr",
-            )
-            setattr(sys, name, text)
+            encoding = stream.encoding if stream is not None else "utf-8"
+            lines = raw.isatty() or name == "stderr"
+            setattr(sys, name, _Text(io.BufferedWriter(raw), encoding=encoding, line_buffering=lines))
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
