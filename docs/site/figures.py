@@ -32,7 +32,7 @@ MOSTLY = 0.5
 """Share of probes that are calm in an hour that is called so."""
 DECODER = "20261125-202352-standard-4444"
 KERAS = "20261125-204614-standard-1627"
-OWN = "20261128-110819-standard-2949"
+OWN = "20261128-201432-standard-3736"
 AB = "20261128-112008-standard-ab5e"
 """An `ab` of two releases, one of which is known to be slower."""
 GPU = "20261127-050439-standard-0048"
@@ -195,6 +195,11 @@ def verdict(run: str = DEFAULT, model: str = "ResNet-50") -> None:
     """Print a run's line on a model."""
     (line,) = [each for each in answers.answers(_analysis(run)) if each.model == model]
     print(f"> {line.model}: {line.text}")
+
+
+def verdicts(run: str) -> None:
+    """Print a run's lines on all its models."""
+    print("\n>\n".join(f"> {line.model}: {line.text}" for line in answers.answers(_analysis(run))))
 
 
 def comparison() -> None:

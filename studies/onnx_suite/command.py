@@ -11,6 +11,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,7 @@ from levelfield.machine.fingerprint import fingerprint
 from levelfield.paths import temporary_folder
 from levelfield.plan import Selection, make
 from levelfield.prepare.own_model import store
+from levelfield.record import files
 from levelfield.record.schema import Image
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import SilentListener
@@ -93,6 +95,17 @@ class Group(msgspec.Struct, frozen=True):
     cases: tuple[str, ...]
 
 
+class Timed(msgspec.Struct, frozen=True):
+    """A case that was measured by `levelfield bench`."""
+
+    case: str
+    seconds: float
+    """Of the command."""
+    equal: dict[str, bool]
+    """By backend that answered."""
+    windows: dict[str, int]
+
+
 class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
     """Outcomes of the suite."""
 
@@ -110,6 +123,8 @@ class SuiteRecord(commands.MachineRecord, frozen=True, kw_only=True):
     """Cases by backend and outcome, of those alone whose inputs and outputs are tensors of types that NumPy has."""
     groups: tuple[Group, ...]
     """Of all that were not measured."""
+    runs: tuple[Timed, ...] = ()
+    """Of cases in random order, as a whole run each."""
 
 
 class Kept:
@@ -221,6 +236,24 @@ def difference(case: Sent, root: Path, outputs: tuple[Output, ...], *, called_eq
     return ""
 
 
+def timed(case: Sent, root: Path) -> Timed:
+    """Measure a case as its user would."""
+    values = {name: str(root / case.folder / file) for name, file in case.values.items()}
+    given = [word for pair in (values | case.sizes).items() for word in ("--input", "{}={}".format(*pair))]
+    words = ("--profile", "smoke", "--scenarios", "latency", "--control", "none")
+    with temporary_folder("suite") as reports:
+        model = ("--model", root / case.folder / f"{case.name}.onnx", "--reports", reports)
+        command, began = [sys.executable, "-m", "levelfield.cli", "bench", *model, *given, *words], time.monotonic()
+        subprocess.run(command, capture_output=True, check=False)
+        seconds = time.monotonic() - began
+        run = files.read(next(path for path in reports.iterdir() if path.is_dir()))
+    generations = [generation for block in run.blocks for generation in block.generations]
+    parities = {launch.arm: launch.parity for each in generations for launch in each.launches}
+    turns = Counter(turn.arm for each in generations for one in each.rounds for turn in one.turns if turn.window)
+    equal = {name: parity.equal for name in BACKENDS if (parity := parities.get(name)) is not None}
+    return Timed(case.name, round(seconds, 1), equal, {name: turns[name] for name in BACKENDS})
+
+
 def operator_of(case: Sent, operators: dict[str, str]) -> str:
     """Return what a case is counted under: the one operator that it is made for, or its kind."""
     single = case.operators[0] if len(case.operators) == 1 else "several"
@@ -303,10 +336,19 @@ def written(root: Path) -> Path:
 @click.option("--only", default="", metavar="PATTERN", help="Cases whose names match; default: all.")
 @click.option("--cases", "there", type=click.Path(path_type=Path), default=None, help="Cases that are written already.")
 @click.option("--minutes", type=float, default=math.inf, help="Time for it, of cases in random order; default: all.")
+@click.option("--runs", default=0, metavar="N", help="Measure N of the cases instead, and add that to the record --out.")
 @commands.out_option
-def main(only: str, there: Path | None, minutes: float, out: Path | None) -> None:
+def main(only: str, there: Path | None, minutes: float, runs: int, out: Path | None) -> None:
     """Send ONNX's backend tests through the reader of users' files, and write what came out."""
     with commands.terminal() as listener, temporary_folder("suite") as folder:
+        if runs and out is not None:
+            record, root = commands.read(out, SuiteRecord), there or written(folder)
+            suite = msgspec.json.decode((root / INDEX).read_bytes(), type=Suite)
+            missed = {name for group in record.groups for name in group.cases}
+            chosen = [case for case in suite.cases if re.search(only, case.name) and case.name not in missed]
+            chosen = random.Random(SEED).sample(chosen, runs)  # noqa: S311
+            commands.write(msgspec.structs.replace(record, runs=tuple(timed(case, root) for case in chosen)), out)
+            return
         record = run(there or written(folder), DockerLauncher(connect()), only, listener.say, limit_s=60 * minutes)
         commands.write(record, out or commands.default_path(SuiteRecord.TRIAL))
         for backend in BACKENDS:

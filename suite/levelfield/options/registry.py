@@ -150,8 +150,8 @@ PROFILE = _declare("--profile", "profile", BASIC, in_file=True, default="standar
 MODELS = _declare("--models", "models", BASIC, in_file=True, type=NAMES, again=repeated.models,
     help="Only these models, separated by commas.")
 OWN = _declare("--model", "own", BASIC, metavar="FILE", multiple=True, again=repeated.own, recorded=last_name,
-    help="Your own: an ONNX file; FILE.py:FUNCTION, which returns a network in PyTorch, JAX or TensorFlow with its "
-         "inputs; or a folder with config.json and safetensors (may be repeated).")
+    help="Your own: an ONNX file; FILE.py:FUNCTION (or several: FILE.py:F,G), which returns a network in "
+         "PyTorch, JAX or TensorFlow with its inputs; or a folder with config.json and safetensors (may be repeated).")
 INPUT = _declare("--input", "inputs", WHAT, type=PAIR, multiple=True, again=repeated.inputs, recorded=last_name,
     help="Values of an input of your ONNX file (tokens=tokens.npy; default: seeded random ones), or the size of a "
          "dynamic dimension, or several (sequence=32,128). May be repeated.")

@@ -32,7 +32,7 @@ def models(run: Run) -> Sequence[str]:
 def own(run: Run) -> list[str]:
     """Return the user's own file by its name, since records hold no path; `reproduce` checks its digest."""
     own = run.settings.own
-    file = [] if own is None else [f"{own.file}:{own.function}" if own.function else own.file]
+    file = [] if own is None else [f"{own.file}:{own.functions}" if own.function else own.file]
     return [*file, *("FOLDER" for _ in run.settings.own_weights)]
 
 

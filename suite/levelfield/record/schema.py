@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from levelfield import scenarios
+from levelfield.names import made_of
 from levelfield.record import references
 from levelfield.record.bases import BaseLock
 from levelfield.record.disturbance import Disturbed, Reason, Watched
@@ -636,11 +637,12 @@ class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OwnSizes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A user's own file with other sizes; its fields are those of `OwnFile`."""
+    """A user's own file with other sizes, or another of its functions; its fields are those of `OwnFile`."""
 
     model: str
-    inputs: tuple[OwnInput, ...]
-    dimensions: dict[str, int]
+    inputs: tuple[OwnInput, ...] = ()
+    dimensions: dict[str, int] = {}
+    function: str = ""
 
 
 class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -667,16 +669,17 @@ class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     framework: str = ""
     """Of a Python file: the module that it imports, `torch`, `jax` or `tensorflow`."""
     also: tuple[OwnSizes, ...] = ()
-    """Further sizes that were asked for."""
+    """Further sizes, or functions, that were asked for."""
 
     @property
     def sized(self) -> tuple["OwnFile", ...]:
-        """It with each of its sizes: a model of its own in cases."""
-        others = (
-            msgspec.structs.replace(self, model=each.model, inputs=each.inputs, dimensions=each.dimensions, also=())
-            for each in self.also
-        )
-        return (self, *others)
+        """It with each of its sizes or functions: a model of its own in cases."""
+        return (self, *(made_of(OwnFile, each, self, also=()) for each in self.also))
+
+    @property
+    def functions(self) -> str:
+        """As `--model` takes them."""
+        return ",".join(each.function for each in self.sized)
 
     @property
     def given_sizes(self) -> dict[str, tuple[int, ...]]:

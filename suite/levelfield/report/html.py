@@ -16,6 +16,7 @@ import msgspec
 from markupsafe import Markup
 
 from levelfield.analysis import Analysis, processor
+from levelfield.options import repeated
 from levelfield.options.registry import rerun
 from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
@@ -103,6 +104,7 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
         "plan": list(environment.plan(run)),
         "command": rerun(run),
         "typed": shlex.join(run.command),
+        "reproduced_with": "".join(f" --model {shlex.quote(each)}" for each in repeated.own(run)),
     }
 
 

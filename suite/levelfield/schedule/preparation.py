@@ -131,24 +131,30 @@ def _own(
     plan: Plan,
     launchers: Mapping[str, Launcher],
     images: dict[tuple[str, str, str, str | None], Image],
-    exported: Exported | None,
+    exported: Mapping[str, Exported],
     listener: ProgressListener,
 ) -> tuple[reference.Reference, ...]:
-    """Compute the reference of the user's own file, for each of its sizes.
+    """Compute the reference of the user's own file, for each of its sizes or functions.
 
     A network in Python is compared with its own answer in float64, or else with that of the first arm of its framework
     whose version is not known to answer wrongly.
+
+    `exported`: by model.
     """
     if plan.own is None:
         return ()
-    if exported is not None and exported.answers:
-        return (reference.of_float64(plan.own, exported),)
+    sized = {each.model: each for each in plan.own.sized}
+    known = {name: reference.of_float64(sized[name], each) for name, each in exported.items() if each.answers}
+    unanswered = [each for each in plan.own.sized if each.model not in known]
+    if not unanswered:
+        return tuple(known.values())
     native = [arm for arm in plan.answering if file_key(plan.blocks[0].case, arm) is None]
     arm = next(iter(_reference_arm(plan)), None) or min(native, key=_known_wrong, default=None)
     if arm is None:
-        why = exported.unanswered if exported is not None else "it was not asked"
+        asked = exported.get(unanswered[0].model)
+        why = asked.unanswered if asked is not None else "it was not asked"
         raise LevelfieldError(
-            f"{plan.own.function} of {plan.own.file} has no answer in float64 ({why}), and no backend of its own "
+            f"{unanswered[0].function} of {plan.own.file} has no answer in float64 ({why}), and no backend of its own "
             "framework is measured: nothing could be compared.",
             fix=f"Name {plan.own.framework} among --backends: its answer is then the reference.",
         )
@@ -163,12 +169,11 @@ def _own(
         reads=store.readable(plan.own),
     )
     if plan.own.function:
-        found = reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)
-        return (msgspec.structs.replace(found, exported=exported),)
-    batches = {
-        each.model: [block.case.batch for block in plan.blocks if block.case.model == each.model]
-        for each in plan.own.sized
-    }
+        for each in unanswered:
+            found = reference.of_first(each, arm, launcher=launcher, spec=spec, progress=listener.say)
+            known[each.model] = msgspec.structs.replace(found, exported=exported.get(each.model))
+        return tuple(known.values())
+    batches = {name: [block.case.batch for block in plan.blocks if block.case.model == name] for name in sized}
     computed = tuple(
         reference.compute(each, batches[each.model], image=image, launcher=launcher, spec=spec, progress=listener.say)
         for each in plan.own.sized
@@ -191,14 +196,14 @@ def _known_wrong(arm: Arm) -> bool:
 
 def _made(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener, *, judged: bool
-) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], Exported | None]:
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], dict[str, Exported]]:
     """Make model files, images (the canary's base first, then the longest), weights and references.
 
-    Of a network in Python return also its answer.
+    Of networks in Python return also the answers, by model.
     """
     images: dict[tuple[str, str, str, str | None], Image] = {}
     files: dict[FileKey, ModelFile] = {}
-    exported: list[Exported] = []
+    exported: dict[str, Exported] = {}
 
     def image_of(place: str, name: str, variant: str, version: str | None) -> None:
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
@@ -215,7 +220,7 @@ def _made(
         at_once=IMAGES_AT_ONCE,
     )
     engine.wait_for_removals()
-    return {key: images[key] for key in found}, files, next(iter(exported), None)
+    return {key: images[key] for key in found}, files, exported
 
 
 def _references(plan: Plan, artifacts: Artifacts, *, judged: bool) -> None:
@@ -252,9 +257,9 @@ def _reference_arm(plan: Plan) -> tuple[Arm, ...]:
 
 
 def _exports(
-    plan: Plan, launcher: Launcher, artifacts: Artifacts, networks: list[Exported], listener: ProgressListener
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, networks: dict[str, Exported], listener: ProgressListener
 ) -> dict[FileKey, ModelFile]:
-    """Return the model files; `networks` is given what was made of a network in Python."""
+    """Return the model files; `networks` is given what was made of networks in Python, by model."""
     if plan.own is not None and not plan.own.function:
         sized = {each.model: each for each in plan.own.sized}
         return {key: store.prepared(sized[key.model], key.batch) for key in plan.files}
@@ -262,9 +267,10 @@ def _exports(
     if plan.own is not None:
         if not exporters:
             return {}
-        made = export_network(plan.own, next(iter(exporters.values())), launcher, listener.say)
-        networks.append(made)
-        return dict.fromkeys(plan.files, made.file) if made.file is not None else {}
+        for each in plan.own.sized:
+            networks[each.model] = export_network(each, next(iter(exporters.values())), launcher, listener.say)
+        made = {key: networks[key.model].file for key in plan.files}
+        return {key: file for key, file in made.items() if file is not None}
     files: dict[FileKey, ModelFile] = {}
 
     def export(key: FileKey) -> None:

@@ -25,6 +25,8 @@ class Net(torch.nn.Module):
         return {"logits": self.two(hidden), "hidden": hidden}
 def build():
     return Net(), {"x": np.linspace(-1, 1, 64, dtype=np.float32).reshape(4, 16)}
+def plain():
+    return torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh()), (np.ones((2, 8), np.float32),)
 """
 JAX = """
 import jax, numpy as np, jax.numpy as jnp
@@ -61,8 +63,8 @@ def build():
 """
 
 
-def bench(folder: Path, name: str, *options: str) -> Command:
-    model, reports = folder / f"{name}.py:build", folder / f"reports-{name}"
+def bench(folder: Path, name: str, *options: str, functions: str = "build") -> Command:
+    model, reports = folder / f"{name}.py:{functions}", folder / f"reports-{name}"
     short = ("--profile", "smoke", "--control", "none", "--threads", "1", "--budget", "5s", *options)
     return run("bench", *short, "--model", model, "--reports", reports, folder=folder)
 
@@ -79,12 +81,15 @@ def bench(folder: Path, name: str, *options: str) -> Command:
 def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, content: str, backends: str) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "net.py").write_text(content)
-    command = bench(tmp_path, "net")
+    functions = "build,plain" if "torch" in backends else "build"
+    command = bench(tmp_path, "net", functions=functions)
     assert command.code == 0, command.err + command.out
     (folder,) = (file.parent for file in (tmp_path / "reports-net").glob("*/report.html"))
     one = files.read(folder)
     own = one.settings.own
     assert own is not None
+    assert own.functions == functions
+    assert {block.case.model for block in one.blocks} == {each.model for each in own.sized}
     launches = [each for block in one.blocks for generation in block.generations for each in generation.launches]
     assert {each.arm for each in launches} == {*backends.split(","), "canary"}
     for launch in launches:

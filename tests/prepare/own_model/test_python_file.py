@@ -19,6 +19,9 @@ Path("ran").touch()
 
 def build():
     return torch.nn.Linear(4, 2), ()
+
+def other():
+    return torch.nn.ReLU(), ()
 """
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -76,7 +79,7 @@ def test_a_record_finds_it_again(here: Path) -> None:
         msgspec.structs.replace(found, sha256="../../etc"),
         msgspec.structs.replace(found, sha256="0" * 64),
         msgspec.structs.replace(found, function="__import__('os')"),
-        msgspec.structs.replace(found, function="other"),
+        msgspec.structs.replace(found, function="another"),
         msgspec.structs.replace(found, framework="jax"),
     ):
         with pytest.raises(LevelfieldError):
@@ -91,7 +94,19 @@ def test_a_record_finds_it_again(here: Path) -> None:
         python_file.keep_recorded("my net.py:build", found)
 
 
-@pytest.mark.parametrize("text", ["my net.py", ":build", "my net.py:a.b", "x" * 5000])
+def test_each_of_several_functions_is_a_model(here: Path) -> None:
+    found = python_file.keep("my net.py:build,other,build")
+    assert [each.model.rpartition("-")[0] for each in found.sized] == ["my-net-build", "my-net-other"]
+    assert [store.description(each, "").function for each in found.sized] == ["build", "other"]
+    assert store.find_recorded(found) == found
+    python_file.keep_recorded("my net.py:build,other", found)
+    with pytest.raises(LevelfieldError, match="is not what was measured: that is build,other of"):
+        python_file.keep_recorded("my net.py:build", found)
+    assert "24 are the most" in refused("my net.py:" + ",".join(f"f{number}" for number in range(25))).message
+    assert "defines no function third" in refused("my net.py:build,third").message
+
+
+@pytest.mark.parametrize("text", ["my net.py", ":build", "my net.py:a.b", "my net.py:build,", "x" * 5000])
 def test_a_function_has_to_be_named(here: Path, text: str) -> None:
     assert here.is_dir()
     assert "names no function" in refused(text).message

@@ -18,8 +18,9 @@ from levelfield.images import engine
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import outline
 from levelfield.prepare.own_weights.folder import shown
+from levelfield.record.bounds import MAX_SIZES
 from levelfield.record.files import write_atomically
-from levelfield.record.schema import Artifact, OwnFile
+from levelfield.record.schema import Artifact, OwnFile, OwnSizes
 from levelfield.zoo.spec import Own
 
 MOST_BYTES = 1 << 18
@@ -39,13 +40,16 @@ def keep(text: str) -> OwnFile:
 
     Raises LevelfieldError: it cannot be read, is no Python, lacks the function, or imports no framework or several.
     """
-    path, _, function = text.rpartition(":")
-    if not path or not _NAME.fullmatch(function):
+    path, _, named = text.rpartition(":")
+    functions = tuple(dict.fromkeys(named.split(",")))
+    if not path or not all(map(_NAME.fullmatch, functions)):
         raise LevelfieldError(f"{shown(text)} names no function of a file.", fix=f"Write {_EXAMPLE}.")
+    if len(functions) > MAX_SIZES:
+        raise LevelfieldError(f"{len(functions)} functions are named; {MAX_SIZES} are the most.", fix="Use two runs.")
     name = shown(Path(path).name)
     with explained(f"{name} cannot be read", "Name a Python file that is there."):
         content = untrusted.read_plain(Path(path), MOST_BYTES)
-    described = _described(name, content, function)
+    described = _described(name, content, functions)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, content)
@@ -63,10 +67,10 @@ def keep_recorded(text: str, recorded: OwnFile | None) -> None:
     if recorded is None or not recorded.function:
         raise LevelfieldError("The report is not of a network in Python.", fix="Leave --model out.")
     found = keep(text)
-    if (found.sha256, found.function) != (recorded.sha256, recorded.function):
+    if (found.sha256, found.functions) != (recorded.sha256, recorded.functions):
         raise LevelfieldError(
-            f"{found.file}:{found.function} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
-            f"{recorded.function} of the file {recorded.sha256[:16]}….",
+            f"{found.file}:{found.functions} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
+            f"{recorded.functions} of the file {recorded.sha256[:16]}….",
             fix=f"Ask its author for {recorded.file}.",
         )
 
@@ -76,14 +80,15 @@ def find_recorded(known: OwnFile) -> OwnFile:
 
     Raises LevelfieldError: it is not here; or it differs from what the record declares.
     """
-    if not _SHA256.fullmatch(known.sha256) or not _NAME.fullmatch(known.function):
+    functions = tuple(known.functions.split(","))
+    if not _SHA256.fullmatch(known.sha256) or not all(map(_NAME.fullmatch, functions)):
         raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
     with explained(
         f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
         "Give it with --model FILE.py:FUNCTION: the file itself decides, not its name.",
     ):
         content = _file(known.sha256).read_bytes()
-    if _described(known.file, content, known.function) != known:
+    if _described(known.file, content, functions) != known:
         raise LevelfieldError(
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
         )
@@ -122,11 +127,12 @@ def _file(sha256: str) -> Path:
     return cache_folder("artifacts") / "own" / sha256 / FILE
 
 
-def _described(name: str, content: bytes, function: str) -> OwnFile:
+def _described(name: str, content: bytes, functions: tuple[str, ...]) -> OwnFile:
     sha256 = hashlib.sha256(content).hexdigest()
     stem = re.sub(r"[^A-Za-z0-9_]+", "-", Path(name).stem).strip("-")[:40] or "network"
+    first, *others = (OwnSizes(f"{stem}-{function}-{sha256[:DIGITS]}", function=function) for function in functions)
     return OwnFile(
-        model=f"{stem}-{function}-{sha256[:DIGITS]}",
+        model=first.model,
         file=name,
         sha256=sha256,
         size_bytes=len(content),
@@ -134,8 +140,9 @@ def _described(name: str, content: bytes, function: str) -> OwnFile:
         outputs=(),
         precision="fp32",
         opset=0,
-        function=function,
-        framework=_framework(name, content, function),
+        function=first.function,
+        framework=_framework(name, content, functions),
+        also=tuple(others),
     )
 
 
@@ -161,16 +168,15 @@ def _outline(name: str, content: bytes) -> _Outline:
     return msgspec.json.decode(done.stdout, type=_Outline)
 
 
-def _framework(name: str, content: bytes, function: str) -> str:
+def _framework(name: str, content: bytes, functions: tuple[str, ...]) -> str:
     """Parse a file, and return the framework that it imports."""
-    found = _outline(name, content)
-    if found.damaged:
+    if (found := _outline(name, content)).damaged:
         where = f" (line {found.line})" if found.line else ""
         raise LevelfieldError(f"{name} is no Python that can be read{where}.", fix="Try python3 FILE.py.")
-    if function not in found.functions:
+    if unknown := [each for each in functions if each not in found.functions]:
         there = ", ".join(found.functions[:8]) or "none"
         raise LevelfieldError(
-            f"{name} defines no function {function}: there is {there}.",
+            f"{name} defines no function {unknown[0]}: there is {there}.",
             fix=f"Name one that takes no arguments and returns the network and its inputs: {_EXAMPLE}.",
         )
     frameworks = [framework for framework in FRAMEWORKS if framework in found.imported]
