@@ -323,13 +323,13 @@ def explained() -> None:
 
 def attacks() -> None:
     """Print what came of the last run of the fuzzer, of the faults and of the signals."""
-    fuzz, plain, faults = _trial("fuzz"), _trial("attacks"), _trial("faults")["results"]
+    changed, faults = _trial("attacks"), _trial("faults")["results"]
     signals = [each for part in _trial("signals")["parts"] for each in part["results"]]
     kept, lost, left = (sum(each[name] for each in faults) for name in ("kept", "lost", "left"))
     print(
-        f"- Changed files, guided by coverage: {fuzz['cases']:,} cases for {len(fuzz['readers'])} readers, "
-        f"{len(fuzz['failures'])} failed ([record](../reports/trials/fuzz.json)); at random {plain['cases']:,} for "
-        f"{len(plain['readers'])}, {len(plain['failures'])} failed ([record](../reports/trials/attacks.json)).\n"
+        f"- Changed files: {changed['cases']:,} cases for {len(changed['readers'])} readers, "
+        f"{len(changed['failures'])} failed ([record](../reports/trials/attacks.json)); "
+        f"{sum(changed['found'].values())} reached a line of code that none had reached before, and were changed further.\n"
         f"- Faults: {len(faults)}, with {kept} finished windows kept and {lost} lost, {left} containers left, "
         f"{sum(bool(each['differences']) for each in faults)} records that differ "
         "([record](../reports/trials/faults.md)).\n"
@@ -352,6 +352,14 @@ def images() -> None:
 
 def _worst(rows: Iterable[Mapping[str, str]], column: str) -> str:
     return max((row[column] for row in rows), key=lambda cell: float(cell.split(" ")[0]))
+
+
+def upgrade_tried() -> None:
+    """Print what the published upgrade of two declared sides found."""
+    (row,) = _trial("upgrade-2026-11-28")["rows"]
+    ratio = row["ratio"]
+    found = f"{ratio['value']:.3f} ({ratio['low']:.3f}–{ratio['high']:.3f})"
+    print(f"> {row['old_arm']} → {row['new_arm']}, BERT-base: {found}, {row['verdict']}: {row['reason']}.")
 
 
 def upgrades_in_trouble() -> None:

@@ -7,6 +7,7 @@ import signal
 import tempfile
 import traceback
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -21,12 +22,15 @@ class _TooSlowError(BaseException):
     """No code that catches every `Exception` may take it for something else."""
 
 
-def case(number: int) -> tuple[str, bytes]:
-    """Return a case by its number: the reader, and what it is given."""
+def case(number: int, found: Mapping[str, Sequence[bytes]]) -> tuple[str, bytes]:
+    """Return a case by its number: the reader, and what it is given.
+
+    `found`: what it is made from, besides the corpus.
+    """
     rng = random.Random(number)
     names = list(readers.READERS)
     (name,) = rng.choices(names, [readers.READERS[each].share for each in names])
-    return name, mutated(rng, rng.choice(readers.seeds(name)))
+    return name, mutated(rng, rng.choice((*readers.seeds(name), *found.get(name, ()))))
 
 
 def attempt(name: str, content: bytes, cache: Path) -> str:

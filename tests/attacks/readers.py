@@ -217,6 +217,28 @@ def imported(content: bytes, folder: Path) -> None:
         analysis.analyse(run)
 
 
+def data_set(content: bytes, folder: Path) -> None:
+    """A file of a data set, as each of those that the supervisor reads."""
+    from levelfield_datasets import bert, glue, imagenet, squad
+    from levelfield_datasets.files import UnusableError
+
+    for name in (squad_file := "dev-v1.1.json", imagenet.LABELS[0], bert.VOCABULARY, bert.CONFIGURATION):
+        (folder / name).write_bytes(content)
+    said = []
+    for read in (
+        lambda: squad.read(folder / squad_file),
+        lambda: imagenet.list_pictures(folder, 10),
+        lambda: bert.find_vocabulary([folder], 30_522),
+        *(functools.partial(glue.read, folder / squad_file, table) for _, table, _ in glue.TABLES.values()),
+    ):
+        try:
+            read()
+        except UnusableError as error:
+            said.append(str(error))
+    if len(said) > len(glue.TABLES) + 2:
+        raise LevelfieldError(max(said, key=len))
+
+
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 READERS: dict[str, Reader] = {
@@ -238,6 +260,7 @@ READERS: dict[str, Reader] = {
     "gate": Reader(noise_gate, 1),
     "defaults": Reader(defaults, 8),
     "imports": Reader(imported, 16),
+    "data": Reader(data_set, 8),
 }
 
 
@@ -261,6 +284,13 @@ def _indices() -> Sequence[bytes]:
 
 
 _NETWORK = b"import torch\n\ndef build():\n    return torch.nn.Linear(2, 2), ()\n"
+_DATA = (
+    b'{"version": "1.1", "data": [{"paragraphs": [{"context": "a b", "qas": [{"id": "1", "question": "a?", '
+    b'"answers": [{"text": "b"}]}]}]}]}',
+    b"sentence1\tsentence2\tlabel\tscore\nOne.\tTwo.\t1\t2.5\n",
+    b"a.jpg 1\nb.jpg 2\n",
+    b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n",
+)
 _SEEDS: dict[str, Callable[[], Any]] = {
     "weights": lambda: (saved.safetensors(saved.tiny_tensors()),),
     "weights-configuration": _indices,
@@ -270,6 +300,7 @@ _SEEDS: dict[str, Callable[[], Any]] = {
     "page": lambda: _files("record")[:3],
     "page-text": lambda: (_page().encode(),),
     "plan": lambda: _files("record"),
+    "data": lambda: _DATA,
     "imports": lambda: tuple(path.read_bytes() for path in sorted(IMPORTS.iterdir()) if path.suffix != ".md"),
 }
 

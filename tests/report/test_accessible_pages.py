@@ -31,7 +31,7 @@ EXAMPLE = Path(__file__).parents[2] / "reports"
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One page of each kind; the report of a real run, and one with all that can go wrong."""
     folder = tmp_path_factory.mktemp("pages")
-    run = files.read(EXAMPLE / "20261128-101349-standard-38ac")
+    run = files.read(EXAMPLE / "20261128-111231-standard-8c85")
     (folder / "example.html").write_text(html.render(run, analyse(run)), encoding="utf-8")
     crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="x\n" * 300)
     troubled = make_run(

@@ -40,7 +40,7 @@ def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
 
 
 def test_cases_are_those_of_the_record_though_a_profile_has_others_now() -> None:
-    run = files.read(ROOT / "reports" / "20261128-101349-standard-38ac")
+    run = files.read(ROOT / "reports" / "20261128-111231-standard-8c85")
     run = msgspec.structs.replace(run, blocks=run.blocks[:-1])
     made = make(reproduce.intent(run).selection, available=[0, 1])
     assert len(made.blocks) > len(run.blocks)
