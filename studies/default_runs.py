@@ -93,16 +93,16 @@ def read() -> list[Seen]:
 
 
 def held(runs: list[Seen]) -> tuple[int, int]:
-    """Return how many intervals hold the mean of the other runs' ratios, and how many there are.
+    """Return how many intervals hold the mean of the ratios of other runs on that processor, and how many there are.
 
     The mean's own error is not counted, so that a little fewer than 95 % are expected of intervals of one ratio, and
     more of those that hold for all arms of a case at once.
     """
-    values: dict[tuple[str, str, str], list[Ratio]] = {}
+    values: dict[tuple[str, str, str, str], list[Ratio]] = {}
     for run in runs:
         for case in run.cases:
             for ratio in case.ratios:
-                values.setdefault((case.title, case.first[0], ratio.arm), []).append(ratio)
+                values.setdefault((run.machine, case.title, case.first[0], ratio.arm), []).append(ratio)
     inside = [
         abs(one.value - statistics.fmean(other.value for other in (*alike[:at], *alike[at + 1 :]))) <= one.half_width
         for alike in values.values()

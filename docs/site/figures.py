@@ -329,7 +329,7 @@ def attacks() -> None:
     print(
         f"- Changed files: {changed['cases']:,} cases for {len(changed['readers'])} readers, "
         f"{len(changed['failures'])} failed ([record](../reports/trials/attacks.json)); "
-        f"{sum(changed['found'].values())} reached a line of code that none had reached before, and were changed further.\n"
+        f"{sum(changed['found'].values())} reached a line of code for the first time, and were changed further.\n"
         f"- Faults: {len(faults)}, with {kept} finished windows kept and {lost} lost, {left} containers left, "
         f"{sum(bool(each['differences']) for each in faults)} records that differ "
         "([record](../reports/trials/faults.md)).\n"
@@ -577,6 +577,10 @@ def onnx_suite() -> None:
         f"{sent} cases were sent on {record['started'][:10]}{again} "
         f"({versions}). Of those that the framework runs, and whose values are of types that NumPy has, were "
         f"compared with a right verdict: {', '.join(shares)}.\n"
+    )
+    timed = [run for run in record["runs"] if all(run["windows"].values()) and all(run["equal"].values())]
+    print(
+        f"Of {len(record['runs'])} that `bench` measured as whole runs, {len(timed)} ended with both timed and equal.\n"
     )
     show(
         ["Outcome", *backends],

@@ -336,7 +336,9 @@ def written(root: Path) -> Path:
 @click.option("--only", default="", metavar="PATTERN", help="Cases whose names match; default: all.")
 @click.option("--cases", "there", type=click.Path(path_type=Path), default=None, help="Cases that are written already.")
 @click.option("--minutes", type=float, default=math.inf, help="Time for it, of cases in random order; default: all.")
-@click.option("--runs", default=0, metavar="N", help="Measure N of the cases instead, and add that to the record --out.")
+@click.option(
+    "--runs", default=0, metavar="N", help="Measure N of the cases instead, and add that to the record --out."
+)
 @commands.out_option
 def main(only: str, there: Path | None, minutes: float, runs: int, out: Path | None) -> None:
     """Send ONNX's backend tests through the reader of users' files, and write what came out."""

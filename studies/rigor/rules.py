@@ -19,7 +19,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.statistics.counting import Counting, count_windows
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.ratios import ratio_interval
-from levelfield.statistics.verdicts import verdict_of
+from levelfield.statistics.verdicts import Verdict, verdict_of
 from studies.rigor.record import Answer, Floats, Outcome, Rule, Table
 
 FOLDER = Path(__file__).parent / "rules"
@@ -92,7 +92,8 @@ def ours(table: Table, frozen: Rules) -> list[Rule]:
 def as_bench(levels: Floats, frozen: Rules) -> Answer:
     """Return what `bench` says of an arm that stands beside another, from launch levels, shape (generations, 2)."""
     interval = ratio_interval(levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence)
-    return cast("Answer", verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value)
+    verdict = verdict_of(interval.low, interval.high, margin=frozen.judge.margin)
+    return "inconclusive" if verdict is Verdict.UNDECIDED else cast("Answer", verdict.value)
 
 
 def generation_seconds(table: Table) -> Floats:

@@ -225,14 +225,14 @@ def data_set(content: bytes, folder: Path) -> None:
     for name in (squad_file := "dev-v1.1.json", imagenet.LABELS[0], bert.VOCABULARY, bert.CONFIGURATION):
         (folder / name).write_bytes(content)
     said = []
-    for read in (
+    for look in (
         lambda: squad.read(folder / squad_file),
         lambda: imagenet.list_pictures(folder, 10),
         lambda: bert.find_vocabulary([folder], 30_522),
         *(functools.partial(glue.read, folder / squad_file, table) for _, table, _ in glue.TABLES.values()),
     ):
         try:
-            read()
+            look()
         except UnusableError as error:
             said.append(str(error))
     if len(said) > len(glue.TABLES) + 2:
@@ -285,8 +285,7 @@ def _indices() -> Sequence[bytes]:
 
 _NETWORK = b"import torch\n\ndef build():\n    return torch.nn.Linear(2, 2), ()\n"
 _DATA = (
-    b'{"version": "1.1", "data": [{"paragraphs": [{"context": "a b", "qas": [{"id": "1", "question": "a?", '
-    b'"answers": [{"text": "b"}]}]}]}]}',
+    b'{"version":"1.1","data":[{"paragraphs":[{"context":"b","qas":[{"id":"1","question":"a","answers":[{"text":"b"}]}]}]}]}',
     b"sentence1\tsentence2\tlabel\tscore\nOne.\tTwo.\t1\t2.5\n",
     b"a.jpg 1\nb.jpg 2\n",
     b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n",

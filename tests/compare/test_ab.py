@@ -118,7 +118,7 @@ def test_every_scenario_is_judged_by_its_own_cost(scenario: str, verdict: Verdic
     assert row.ratio.value == pytest.approx(1.3, rel=0.02)
 
 
-def test_what_noise_hides_is_inconclusive_and_says_what_would_decide_it() -> None:
+def test_what_noise_hides_is_not_decided_and_says_what_would_decide_it() -> None:
     record = run(1.01, spread=3.0, generations=5, **LATENCY)
     found = judged(record)
     (row,) = found.rows

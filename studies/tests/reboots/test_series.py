@@ -54,7 +54,7 @@ def holds(*made: Series) -> dict[str, bool]:
 
 def test_all_holds_of_series_that_went_well() -> None:
     assert all(holds(series("slower", slowdown=0.2)).values())
-    found = holds(series("inconclusive", cuts=10))
+    found = holds(series("not decided", cuts=10))
     assert all(found.values())
     assert len(found) == 7
 
@@ -66,7 +66,7 @@ EARLY, STUCK = boot(OLD, 1, cut=True, rounds_announced=3), boot(OLD, 2, result="
 @pytest.mark.parametrize(
     ("made", "statement"),
     [
-        (series("inconclusive", slowdown=0.2), "20% under the new kernel is called slower"),
+        (series("not decided", slowdown=0.2), "20% under the new kernel is called slower"),
         (series("slower"), "nothing is called worse"),
         (series(cuts=10, lost=1), "no window that was on the disk is lost"),
         (series(cuts=9), "the power was cut 10 times or more"),

@@ -89,7 +89,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     paired: bool = False
     """Whether runs of the two sides that were made in turns are compared pair by pair."""
     further: int | None = None
-    """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
+    """Not decided: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
     drift: Estimate | None = None
     """Of an upgrade: the old side after the new one over the old side before it."""
 
