@@ -151,7 +151,7 @@ def contended_share(analysis: Analysis) -> float:
     """Return the share of windows in which the machine was not calm: all of them where it hardly ever was."""
     if isinstance(analysis.states, BlockStates) and not _calm(analysis):
         return 1.0
-    counts = [row.counts for block in analysis.timed for row in block.rows]
+    counts = [row.counts for block in analysis.timed if states.is_calm(block) for row in block.rows]
     contended = sum(each.windows_not_calm for each in counts)
     return contended / max(1, contended + sum(each.windows for each in counts))
 

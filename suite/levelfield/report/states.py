@@ -41,14 +41,14 @@ def sentence(analysis: Analysis) -> str:
             )
         case "two states seen":
             return (
-                f"Measured whatever neighbours did ({share} were calm): no window was calm from before to after, so "
-                f"those of every state count{unlike}."
+                f"Measured whatever neighbours did ({share} were calm): too few windows were calm from before to "
+                f"after, so those of every state count{unlike}."
             )
 
 
 def of_case(block: TimedBlock, analysis: Analysis) -> str:
     """Say of a case what the run's sentence does not; empty where nothing is left to be said."""
-    return " ".join(filter(None, (_unlike(block, analysis), _starved(block), _differ(block))))
+    return " ".join(filter(None, (_unlike(block, analysis), _starved(block, analysis), _differ(block))))
 
 
 def contended(row: RankedRow) -> str:
@@ -62,12 +62,19 @@ def not_calm(row: Row) -> str:
 
 
 def was_calm(analysis: Analysis) -> bool:
-    """Whether a case has windows in which no neighbour was busy."""
-    return any(block.states is not None and block.states.calm for block in analysis.timed)
+    """Whether the figures of a case are of windows in which no neighbour was busy."""
+    return any(map(is_calm, analysis.timed))
+
+
+def is_calm(block: TimedBlock) -> bool:
+    """Whether those of this case are."""
+    return (
+        block.states is not None and bool(block.states.calm) and not any(row.windows_of == "all" for row in block.rows)
+    )
 
 
 def _any_unlike(analysis: Analysis) -> bool:
-    return any(_unlike(block, analysis) or _starved(block) for block in analysis.timed)
+    return any(_unlike(block, analysis) or _starved(block, analysis) for block in analysis.timed)
 
 
 def _contention(analysis: Analysis) -> str:
@@ -111,8 +118,8 @@ def _unlike(block: TimedBlock, analysis: Analysis) -> str:
             return calm if states.calm else "No window was calm from before to after, so those of every state count."
 
 
-def _starved(block: TimedBlock) -> str:
-    if not any(row.windows_of == "all" for row in block.rows) or (block.states is not None and not block.states.calm):
+def _starved(block: TimedBlock, analysis: Analysis) -> str:
+    if is_calm(block) or not was_calm(analysis) or block.states is None or not block.states.calm:
         return ""
     return "Some arms were not measured in the calm state in enough launches, so all figures here are of all windows."
 
