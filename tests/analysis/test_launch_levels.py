@@ -11,13 +11,13 @@ from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.compare.ab import compare_arms, judge_arms
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.types import Gate
-from levelfield.record.schema import Generation, Run, Turn
+from levelfield.record.schema import Generation, Run
 from levelfield.report import sentences
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.stopping import decide
 from levelfield.statistics.student import EndedBy
 from tests.compare import pairs
-from tests.records_builder import make_run, with_generations
+from tests.records_builder import make_run, slower, with_generations
 
 TARGET = 0.01
 SHAPES: list[dict[str, Any]] = [
@@ -30,18 +30,12 @@ SHAPES: list[dict[str, Any]] = [
 def slow_start(run: Run, arm: str, factors: tuple[float, ...] = (1.5, 1.2)) -> Run:
     """Make the first windows of every launch of an arm slower."""
 
-    def turn(one: Turn, factor: float) -> Turn:
-        window = one.window
-        if one.arm != arm or window is None:
-            return one
-        samples = tuple(round(factor * value) for value in window.samples_ns)
-        window = msgspec.structs.replace(window, samples_ns=samples, window_ns=round(factor * window.window_ns))
-        return msgspec.structs.replace(one, window=window)
-
     def generation(one: Generation) -> Generation:
         padded = zip(one.rounds, (*factors, *[1.0] * len(one.rounds)), strict=False)
         rounds = (
-            msgspec.structs.replace(each, turns=tuple(turn(one_turn, factor) for one_turn in each.turns))
+            msgspec.structs.replace(
+                each, turns=tuple(slower(turn, factor) if turn.arm == arm else turn for turn in each.turns)
+            )
             for each, factor in padded
         )
         return msgspec.structs.replace(one, rounds=tuple(rounds))

@@ -1,9 +1,8 @@
 """LoadGen on pages and in terminals: curves, settings beside the rules, and that it is no MLPerf result."""
 
-import io
+from functools import partial
 
 import pytest
-from rich.console import Console
 
 from levelfield import analysis
 from levelfield.analysis.types import LoadGenBlock
@@ -11,6 +10,7 @@ from levelfield.record.schema import Run
 from levelfield.report import html, results, terminal
 from levelfield.share import card
 from tests.records_builder import make_run
+from tests.report.plain import printed
 
 SCENARIOS = ["loadgen-single-stream", "loadgen-server", "loadgen-offline"]
 
@@ -27,13 +27,12 @@ def blocks(run: Run) -> dict[str, LoadGenBlock]:
 
 def test_every_way_out_says_that_it_is_no_mlperf_result(run: Run) -> None:
     found = analysis.analyse(run)
-    out = io.StringIO()
-    terminal.show(run, found, Console(file=out, width=160))
-    for text in (out.getvalue(), card.markdown(run, found), html.render(run, found)):
+    shown = printed(partial(terminal.show, run, found), 160)
+    for text in (shown, card.markdown(run, found), html.render(run, found)):
         plain = " ".join(text.replace("&#39;", "'").replace("’", "'").split())
         assert "These are no MLPerf results" in plain
         assert "VALID" in plain
-    assert "1.02×" in out.getvalue()
+    assert "1.02×" in shown
 
 
 def test_settings_stand_beside_those_of_the_rules(blocks: dict[str, LoadGenBlock]) -> None:
