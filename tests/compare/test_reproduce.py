@@ -15,17 +15,7 @@ from levelfield.compare.types import Comparison, Verdict
 from levelfield.record.schema import Failure, Run
 from tests.compare.runs import with_machine, with_parity
 from tests.known import known
-from tests.records_builder import make_run
-
-
-def record(name: str, seed: int = 1, **options: Any) -> Run:
-    chosen: dict[str, Any] = {
-        "models": ["mlp"],
-        "backends": ["jax", "onnxruntime", "openvino"],
-        "rounds": 3,
-        "max_calls": 50,
-    } | options
-    return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
+from tests.run.reproductions import record
 
 
 def held(theirs: Run, ours: Run, **options: Any) -> Comparison:
