@@ -215,7 +215,6 @@ def _replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN
 
 
 def _engine_settings() -> dict[str, str]:
-    """Read back which engine it is."""
     return {"engine": f"DistributedDataParallel over {dist.get_backend()}", "processes": str(dist.get_world_size())}
 
 

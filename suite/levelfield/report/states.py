@@ -22,7 +22,8 @@ def sentence(analysis: Analysis) -> str:
         return f"The state of the machine during this run is not known: {found.reason.rstrip('.')}."
     probes = units.plural(found.probes, "probe")
     share = f"{units.percent(found.low_share)} of {probes}"
-    unlike = ", except where a case says otherwise" if _any_unlike(analysis) else ""
+    differs = any(_unlike(block, analysis) or _starved(block) for block in analysis.timed)
+    unlike = ", except where a case says otherwise" if differs else ""
     match found.knowledge:
         case "contended throughout":
             return (
@@ -64,10 +65,6 @@ def not_calm(row: Row) -> str:
 def was_calm(analysis: Analysis) -> bool:
     """Whether a case has windows in which no neighbour was busy."""
     return any(block.states is not None and block.states.calm for block in analysis.timed)
-
-
-def _any_unlike(analysis: Analysis) -> bool:
-    return any(_unlike(block, analysis) or _starved(block) for block in analysis.timed)
 
 
 def _contention(analysis: Analysis) -> str:
