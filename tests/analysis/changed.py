@@ -5,6 +5,7 @@ import msgspec
 from levelfield.analysis import Analysis, analyse
 from levelfield.analysis.types import Insights, Row
 from levelfield.record.schema import Failure, Run, Turn
+from tests.known import known
 from tests.records_builder import make_run, with_launches, with_turns
 
 CRASHED = Failure(stage="load", kind="crashed", message="The worker ended with signal 9.")
@@ -31,8 +32,7 @@ def replace_windows(run: Run, arm: str, **changes: object) -> Run:
     """Change every timed window of an arm, in every block."""
 
     def changed(turn: Turn) -> Turn:
-        assert turn.window is not None
-        return msgspec.structs.replace(turn, window=msgspec.structs.replace(turn.window, **changes))
+        return msgspec.structs.replace(turn, window=msgspec.structs.replace(known(turn.window), **changes))
 
     return with_turns(run, changed, arm)
 

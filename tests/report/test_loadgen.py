@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 
 from levelfield import analysis
-from levelfield.analysis.types import LoadGenBlock
 from levelfield.record.schema import Run
 from levelfield.report import html, results, terminal
 from levelfield.share import card
@@ -20,11 +19,6 @@ def run() -> Run:
     return make_run(models=["resnet50"], backends=["torch", "openvino"], scenarios=SCENARIOS)
 
 
-@pytest.fixture(scope="module")
-def blocks(run: Run) -> dict[str, LoadGenBlock]:
-    return {block.scenario: block for block in analysis.analyse(run).loadgen}
-
-
 def test_every_way_out_says_that_it_is_no_mlperf_result(run: Run) -> None:
     found = analysis.analyse(run)
     shown = printed(partial(terminal.show, run, found), 160)
@@ -35,8 +29,9 @@ def test_every_way_out_says_that_it_is_no_mlperf_result(run: Run) -> None:
     assert "1.02×" in shown
 
 
-def test_settings_stand_beside_those_of_the_rules(blocks: dict[str, LoadGenBlock]) -> None:
-    table = results.loadgen_settings(blocks["SingleStream"], "it")
+def test_settings_stand_beside_those_of_the_rules(run: Run) -> None:
+    (single,) = (block for block in analysis.analyse(run).loadgen if block.scenario == "SingleStream")
+    table = results.loadgen_settings(single, "it")
     found = {line.cells[0].text: [cell.text for cell in line.cells[2:]] for line in table.lines}
     assert found["min_duration_ms"] == ["1.00\u00a0s", "600\u00a0s"]
     assert found["performance_sample_count_override"] == ["4", "1024"]

@@ -8,6 +8,7 @@ import pytest
 from levelfield.images.build import build
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
+from tests.benches import parity_of
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
@@ -34,9 +35,7 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
     launches = list(launches_of(*one.blocks))
     assert {each.arm for each in launches} == {*BACKENDS, "canary"}
     for launch in launches:
-        assert launch.failure is None, launch.failure
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.parity.reason
+        parity_of(launch)
     digests = {each.weights_sha256 for each in launches if each.arm not in {"canary", "onnxruntime", "openvino"}}
     assert digests == {each.sha256 for each in one.artifacts if each.name == f"{own.model} weights"}
     assert own.sha256 in {each.sha256 for each in one.artifacts}
@@ -98,7 +97,5 @@ def test_a_folder_that_the_library_saved_is_equal_in_every_framework(
     launches = list(launches_of(*files.read(folder).blocks))
     assert {each.arm for each in launches} == {*backends, "canary"}
     for launch in launches:
-        assert launch.failure is None, launch.failure
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.parity.reason
+        parity_of(launch)
     assert none_left(engine, command.pid)
