@@ -10,11 +10,15 @@ from tests.analysis.many import LATENCY, name, small_run, summaries, write_run, 
 from tests.commands import call, one_clear_sentence
 
 
+def write_year(reports: Path, template: Path) -> None:
+    """Write forty runs, of which the last fifteen are 13 % slower."""
+    reports.mkdir(exist_ok=True)
+    made = summaries(write_run(small_run(), template), 40, level=lambda day: 1.13 if day >= 25 else 1.0)
+    write_summaries(made, reports)
+
+
 def test_a_trend_with_its_change_and_what_changed(tmp_path: Path) -> None:
-    """Of forty runs the last fifteen are 13 % slower."""
-    made = summaries(write_run(small_run(), tmp_path / "run"), 40, level=lambda day: 1.13 if day >= 25 else 1.0)
-    (tmp_path / "year").mkdir()
-    write_summaries(made, tmp_path / "year")
+    write_year(tmp_path / "year", tmp_path / "run")
     command = call("history", "onnxruntime/mlp/latency", "--reports", "year", folder=tmp_path)
     assert command.code == 0, command.err
     first = command.out.strip().splitlines()[0]
