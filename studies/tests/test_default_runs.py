@@ -25,5 +25,5 @@ def test_a_run_is_seen_by_its_ratios() -> None:
     (case,) = found.cases
     assert case.first[0] not in {ratio.arm for ratio in case.ratios}
     assert [ratio.value for ratio in case.ratios] == sorted(ratio.value for ratio in case.ratios)
-    with pytest.raises(ValueError, match="not measured to its end"):
+    with pytest.raises(ValueError, match="no default run that was measured to its end"):
         default_runs.seen(msgspec.structs.replace(run, finished=None))
