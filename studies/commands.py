@@ -1,13 +1,12 @@
 """What studies have in common: records, options, messages, the exit on an error, and preparation."""
 
 import datetime as dt
-import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 import msgspec
@@ -18,17 +17,16 @@ from levelfield import terminals
 from levelfield.backends.protocol import Unsupported
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher, connect
-from levelfield.launchers.host import HostLauncher, VenvLauncher
 from levelfield.launchers.protocol import Launcher
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import Plan, Selection, make
 from levelfield.record.files import write_atomically
-from levelfield.record.schema import Artifact, Fingerprint, Image, Warning_
+from levelfield.record.schema import Fingerprint, Warning_
 from levelfield.schedule.listener import SilentListener
-from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import RunResources, remove_caches
+from levelfield.statistics.proportions import Proportion
 from levelfield.version import __version__
 
 FOLDER = Path("reports/trials")
@@ -55,22 +53,6 @@ class MachineRecord(Record, frozen=True, kw_only=True):
     machine: Fingerprint
 
 
-class Measurement(MachineRecord, frozen=True, kw_only=True):
-    """The record of a trial that launches workers and needs a quiet machine."""
-
-    finished: str
-    seed: int
-    images: tuple[Image, ...]
-    artifacts: tuple[Artifact, ...]
-    load_before: tuple[float, float, float]
-    """Load averages of the machine, before and after."""
-    load_after: tuple[float, float, float]
-
-    def updated(self, **changes: Any) -> Self:  # noqa: ANN401  (fields of any type)
-        """Return the record with these changes, finished now."""
-        return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
-
-
 def site_facts(resources: RunResources) -> dict[str, Any]:
     """Return the fields of a record that follow from what was prepared."""
     return {
@@ -81,14 +63,9 @@ def site_facts(resources: RunResources) -> dict[str, Any]:
     }
 
 
-_M = TypeVar("_M", bound=Measurement)
-
-
-def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
-    """Return the record of a measurement that begins now."""
-    now, load = utc_now(), os.getloadavg()
-    times: dict[str, Any] = {"started": now, "finished": now, "load_before": load, "load_after": load}
-    return kind(schema=kind.SCHEMA, **times, **site_facts(resources), **fields)
+def share(found: Proportion) -> str:
+    """`3 of 20 (3.2 to 37.9 %)`."""
+    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"
 
 
 _R = TypeVar("_R", bound=Record)
@@ -219,19 +196,13 @@ def selection(models: Sequence[str], backends: Sequence[str], threads: int | Non
     return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **fields)
 
 
-def _launcher(name: str) -> Launcher:
-    if name == "host":
-        return HostLauncher()
-    return VenvLauncher() if name == "venv" else DockerLauncher(connect())
-
-
 @contextmanager
 def prepared(
-    selected: Selection | Plan, listener: Terminal, launcher: str = "docker"
+    selected: Selection | Plan, listener: Terminal, launcher: Launcher | None = None
 ) -> Iterator[tuple[Plan, RunResources]]:
     """Make everything that a trial needs, and remove its compile caches afterwards."""
     plan = make(selected) if isinstance(selected, Selection) else selected
-    chosen = _launcher(launcher)
+    chosen = launcher or DockerLauncher(connect())
     chosen.sweep()
     resources = prepare(plan, chosen, listener)
     try:

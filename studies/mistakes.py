@@ -5,9 +5,10 @@ is: `python -m studies.mistakes`, some minutes. No mistake was left out for what
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+from unittest import mock
 
 import msgspec
 import numpy as np
@@ -89,90 +90,65 @@ def _of_48(head: Any) -> Callable[..., Any]:  # noqa: ANN401
     return lambda w, x: head(w, x.reshape(len(x), 1, -1, x.shape[-1])[:, :, :-1])
 
 
-def _changed(name: str, change: Callable[[_Array], None]) -> Callable[[Arrays], Arrays]:
-    def wrong(arrays: Arrays) -> Arrays:
-        changed = np.array(arrays[name])
-        change(changed)
-        return arrays | {name: changed}
-
-    return wrong
-
-
-def _answer(change: Callable[[_Array], None]) -> Callable[[_Array], _Array]:
-    def wrong(output: _Array) -> _Array:
-        changed = output.copy()
-        change(changed)
+def _answer(where: Any, value: Callable[[_Array], Any]) -> Callable[[_Array], _Array]:  # noqa: ANN401
+    def wrong(array: _Array) -> _Array:
+        changed = array.copy()
+        changed[where] = value(array)
         return changed
 
     return wrong
 
 
-def _swap(array: _Array) -> None:
-    array[[0, 1]] = array[[1, 0]]
-
-
-def _set(where: Any, value: Callable[[_Array], Any]) -> Callable[[_Array], None]:  # noqa: ANN401
-    def change(array: _Array) -> None:
-        array[where] = value(array)
-
-    return change
+def _changed(name: str, where: Any, value: Callable[[_Array], Any]) -> Callable[[Arrays], Arrays]:  # noqa: ANN401
+    wrong = _answer(where, value)
+    return lambda arrays: arrays | {name: wrong(arrays[name])}
 
 
 MISTAKES = (
-    Mistake(
-        "one number of 1000 is off by 0.8 %", "resnet50",
-        output=_answer(_set((0, -1), lambda y: y[0, -1] * 1.0078)),
-    ),
-    Mistake("the last row is another's", "bert", output=_answer(_set((0, -1), lambda y: y[0, -2]))),
-    Mistake("the last row is not written (zeros)", "bert", output=_answer(_set((0, -1), lambda _: 0))),
+    Mistake("one number of 1000 is off by 0.8 %", "resnet50", output=_answer((0, -1), lambda y: y[0, -1] * 1.0078)),
+    Mistake("the last row is another's", "bert", output=_answer((0, -1), lambda y: y[0, -2])),
+    Mistake("the last row is not written (zeros)", "bert", output=_answer((0, -1), lambda _: 0)),
     Mistake("the last tile of the last product lacks its last 16 terms", "bert", (bert, "dense", _last_tile)),
     Mistake("max() turns NaN into 0", "resnet50", (resnet50, "relu", lambda _: lambda x: np.fmax(x, 0))),
-    Mistake("two channels of a convolution are swapped", "resnet50", weights=_changed("layer2.0.conv2.weight", _swap)),
+    Mistake(
+        "two channels of a convolution are swapped", "resnet50",
+        weights=_changed("layer2.0.conv2.weight", [0, 1], lambda w: w[[1, 0]]),
+    ),
     Mistake("GELU by tanh", "bert", (bert, "gelu", _tanh_gelu)),
     Mistake("LayerNorm's epsilon 1e-5 for 1e-12", "bert", (bert, "norm", _with_epsilon(1e-5))),
     Mistake("BatchNorm's epsilon 1e-3 for 1e-5", "resnet50", (resnet50, "norm", _with_epsilon(1e-3))),
     Mistake("LayerNorm's variance over n − 1", "bert", (bert, "norm", _bessel)),
     Mistake("padding (0, 2) for (1, 1) in one convolution", "resnet50", (resnet50, "conv", _shifted_padding)),
-    Mistake("the answer to the input before (a stale cache)", "mlp", output=_answer(_set(1, lambda y: y[0]))),
-    Mistake("the last item of the batch is not computed", "mlp", output=_answer(_set(-1, lambda _: 0))),
+    Mistake("the answer to the input before (a stale cache)", "mlp", output=_answer(1, lambda y: y[0])),
+    Mistake("the last item of the batch is not computed", "mlp", output=_answer(-1, lambda _: 0)),
     Mistake("ReLU for ReLU6", "mobilenet", (mobilenet, "relu6", lambda _: lambda x: np.maximum(x, 0))),
-    Mistake("one bias of the last layer is forgotten", "bert", weights=_changed(f"{LAST}.bias", _set(-1, lambda _: 0))),
+    Mistake("one bias of the last layer is forgotten", "bert", weights=_changed(f"{LAST}.bias", -1, lambda _: 0)),
     Mistake(
         "one weight of the last layer has the other sign", "resnet50",
-        weights=_changed("fc.weight", _set((-1, -1), lambda w: -w[-1, -1])),
+        weights=_changed("fc.weight", (-1, -1), lambda w: -w[-1, -1]),
     ),
     Mistake("one layer of twelve rounds its weights to bf16", "bert", (bert, "dense", _narrow)),
     Mistake(
         "positions count from 1", "bert",
-        weights=_changed(
-            "embeddings.position_embeddings.weight",
-            _set(slice(None), lambda w: np.roll(w, -1, axis=0)),
-        ),
+        weights=_changed("embeddings.position_embeddings.weight", ..., lambda w: np.roll(w, -1, axis=0)),
     ),
     Mistake("the average is over 48 of 49 positions", "resnet50", (resnet50, "head", _of_48)),
     Mistake(
         "the last row of the image is not read", "resnet50",
-        inputs=_changed("images", _set((..., -1, slice(None)), lambda _: 0)),
+        inputs=_changed("images", (..., -1, slice(None)), lambda _: 0),
     ),
     Mistake(
         "a token is looked up one beside", "bert",
-        inputs=_changed("input_ids", _set((0, 5), lambda x: x[0, 5] + 1)),
+        inputs=_changed("input_ids", (0, 5), lambda x: x[0, 5] + 1),
     ),
 )  # fmt: skip
 
 
-@contextmanager
-def _wrong(mistake: Mistake) -> Iterator[None]:
+def _wrong(mistake: Mistake) -> AbstractContextManager[object]:
     if mistake.function is None:
-        yield
-        return
+        return nullcontext()
     module, name, make = mistake.function
-    right = getattr(module, name)
-    setattr(module, name, make(right))
-    try:
-        yield
-    finally:
-        setattr(module, name, right)
+    return mock.patch.object(module, name, make(getattr(module, name)))
 
 
 def seen(mistake: Mistake, precision: str, artifacts: Artifacts) -> str:

@@ -292,8 +292,7 @@ def _cells(made: Sequence[Decision], effect: float, cut_off: int) -> Iterator[st
 def _share(hits: Sequence[bool]) -> str:
     if not hits:
         return "no decision."
-    found = proportion(sum(hits), len(hits))
-    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)."
+    return f"{commands.share(proportion(sum(hits), len(hits)))}."
 
 
 BACKENDS = ("onnxruntime", "openvino")

@@ -2,8 +2,11 @@
 
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from selenium import webdriver
+
+from tests.browsers import log, open_details, requests, show
 
 _RUN = """
     const done = arguments[arguments.length - 1]
@@ -25,3 +28,14 @@ def violations(browser: webdriver.Chrome) -> list[str]:
     browser.set_script_timeout(120)
     found: list[str] = browser.execute_async_script(_RUN)
     return found
+
+
+def check_page(browser: webdriver.Chrome, page: Path) -> None:
+    """Check a page in the light on a desk and in the dark on a phone: accessible, silent, no wider than the window."""
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        show(browser, page, width=width, scheme=scheme)
+        open_details(browser)
+        assert log(browser, "browser") == []
+        assert [address for address in requests(browser) if not address.startswith("data:")] == [page.as_uri()]
+        assert violations(browser) == [], (page, width)
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), (page, width)

@@ -112,6 +112,13 @@ def reports(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 64 KiB."""
     with mounted(tmp_path / "disk", "64k") as folder:

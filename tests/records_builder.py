@@ -4,7 +4,7 @@ The levels are rough, the numbers mean nothing, and no figure from here belongs 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
@@ -282,9 +282,7 @@ def _windows_ns(blocks: Iterable[Block]) -> int:
     return sum(
         turn.window.window_ns
         for block in blocks
-        for generation in block.generations
-        for each in generation.rounds
-        for turn in each.turns
+        for turn in turns_of(block)
         if turn.window is not None and turn.arm != block.canary
     )
 
@@ -588,6 +586,14 @@ def make_machine() -> Fingerprint:
     }
 
 
+def turns_of(*blocks: Block) -> Iterator[Turn]:
+    return (turn for block in blocks for each in block.generations for one in each.rounds for turn in one.turns)
+
+
+def launches_of(*blocks: Block) -> Iterator[Launch]:
+    return (launch for block in blocks for generation in block.generations for launch in generation.launches)
+
+
 def with_generations(run: Run, change: Callable[[Generation], Generation]) -> Run:
     """Change every generation of every block."""
     blocks = (msgspec.structs.replace(block, generations=tuple(map(change, block.generations))) for block in run.blocks)
@@ -615,6 +621,18 @@ def with_turns(run: Run, change: Callable[[Turn], Turn], arm: str = "") -> Run:
         return msgspec.structs.replace(generation, rounds=tuple(map(in_round, generation.rounds)))
 
     return with_generations(run, changed)
+
+
+def slower(turn: Turn, factor: float) -> Turn:
+    """Let every call of a turn's window take so many times as long."""
+    if turn.window is None:
+        return turn
+    window = msgspec.structs.replace(
+        turn.window,
+        samples_ns=tuple(round(factor * each) for each in turn.window.samples_ns),
+        window_ns=round(factor * turn.window.window_ns),
+    )
+    return msgspec.structs.replace(turn, window=window)
 
 
 def make_image(name: str, launcher: Literal["docker", "venv", "host"]) -> Image:

@@ -12,9 +12,8 @@ from selenium import webdriver
 from levelfield.record import files, journal
 from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
-from tests.axe import violations
+from tests.axe import check_page
 from tests.benches import parity_of, until_a_round
-from tests.browsers import log, open_details, requests, show
 from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left, nothing_runs
 
@@ -144,10 +143,4 @@ def test_page_and_site_under_axe(case: Case, browser: webdriver.Chrome) -> None:
     published = run("publish", "--reports", case.folder / "reports", "--out", site, folder=case.folder)
     assert published.code == 0, published.err
     for page in (case.report / REPORT, site / "index.html"):
-        for width, scheme in ((1280, "light"), (390, "dark")):
-            show(browser, page, width=width, scheme=scheme)
-            open_details(browser)
-            assert log(browser, "browser") == []
-            assert [address for address in requests(browser) if not address.startswith("data:")] == [page.as_uri()]
-            assert violations(browser) == [], (page, width)
-            assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        check_page(browser, page)

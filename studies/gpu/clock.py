@@ -75,18 +75,22 @@ class Agreement(msgspec.Struct, frozen=True):
         return DIFFERS if self.low > 1 + WITHIN or self.high < 1 - WITHIN else UNDECIDED
 
 
-def by_events(call: Callable[[], object]) -> list[float]:
-    """Time calls by events that the GPU itself writes down, before and after each."""
+def event_ns(call: Callable[[], object]) -> float:
+    """Time a call by events that the GPU itself writes down, before and after it."""
     import torch
 
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end) * 1e6)
+
+
+def by_events(call: Callable[[], object]) -> list[float]:
     times: list[float] = []
     while sum(times) < WINDOW_NS or len(times) < 3:
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end) * 1e6)
+        times.append(event_ns(call))
     return times
 
 

@@ -24,6 +24,7 @@ from levelfield.schedule.outcomes import end_workers, utc_now
 from levelfield.version import __version__
 from studies import commands
 from studies.gpu import turns
+from studies.gpu.clock import event_ns
 
 SIZES = {"cuda": (8192, 1 << 30), "cpu": (256, 1 << 20)}
 """Side of the matrices and bytes of the copy: on an H200 1.4 ms of products in bf16, and 0.5 ms of copying."""
@@ -220,12 +221,7 @@ class _Prober:
             start_ns = time.perf_counter_ns()
             work()
             return time.perf_counter_ns() - start_ns
-        start, end = (self._torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        work()
-        end.record()
-        end.synchronize()
-        return int(start.elapsed_time(end) * 1e6)
+        return int(event_ns(work))
 
 
 def measure(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import click
 import msgspec
 
+from levelfield.launchers.host import HostLauncher
 from levelfield.machine.device_use import Device
 from levelfield.machine.signals import Signals
 from levelfield.record.schema import Absent, Arm, Block, DeviceUse
@@ -92,7 +93,7 @@ def prepared(
         locked=False,
     )
     with (
-        commands.prepared(chosen, terminal, "host") as (plan, resources),
+        commands.prepared(chosen, terminal, HostLauncher()) as (plan, resources),
         Device(plan.gpu or 0) as device,
         Signals(resources.cpus) as signals,
     ):

@@ -1,5 +1,6 @@
 """What a harness adds to a call: Levelfield's worker and four other tools beside bare loops around the same call."""
 
+import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +21,9 @@ from levelfield.names import unknown
 from levelfield.options.values import NAMES
 from levelfield.plan import cpu_pinning
 from levelfield.record.schema import Block
+from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.resources import RunResources
 from studies import commands
-from studies.commands import begin
 from studies.harness.contestants import Contestant, Loop, Pace, Target
 from studies.harness.findings import Cell, Contrast, Finding, Limit, Trial, markdown, pooled
 from studies.harness.other_tools import (
@@ -192,8 +193,11 @@ def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Req
         images = [build(name, progress=listener.say) for name in dict.fromkeys(tool.image for tool, _ in todo) if name]
         versions = {name: catalogue.lock(image).versions[name] for image, names in VERSIONS.items() for name in names}
         settings = {"launches": request.launches, "quick": int(request.quick)}
-        trial = begin(Trial, resources, seed=request.seed, settings=settings, versions=versions)
-        trial = trial.updated(images=(*trial.images, *images))
+        now, load = utc_now(), os.getloadavg()
+        facts = commands.site_facts(resources)
+        facts |= {"images": (*facts["images"], *images), "started": now, "finished": now, "seed": request.seed}
+        facts |= {"load_before": load, "load_after": load, "settings": settings, "versions": versions}
+        trial = Trial(schema=Trial.SCHEMA, **facts)
         for tool, backend in todo:
             for block in plan.blocks:
                 if not tool.models or block.case.model in tool.models:

@@ -6,21 +6,23 @@ distribution-free interval, and the record has the mean with its t interval too.
 """
 
 import math
+import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 import numpy as np
 import scipy
 
-from levelfield.record.schema import Case
+from levelfield.record.schema import Artifact, Case, Image
 from levelfield.report.markdown import interval, table
+from levelfield.schedule.outcomes import utc_now
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.student import MIN_LAUNCHES, spread_of
-from studies.commands import Measurement
+from studies.commands import MachineRecord
 
 Verdict = Literal["within", "not shown", "outside", "no limit"]
 
@@ -119,18 +121,29 @@ class Cell(msgspec.Struct, frozen=True):
     """That it took, launches and all; 0: not kept."""
 
 
-class Trial(Measurement, frozen=True, kw_only=True):
+class Trial(MachineRecord, frozen=True, kw_only=True):
     """The whole record."""
 
     TRIAL: ClassVar = "harness"
     SCHEMA: ClassVar = 2
 
+    finished: str
+    seed: int
+    images: tuple[Image, ...]
+    artifacts: tuple[Artifact, ...]
+    load_before: tuple[float, float, float]
+    """Load averages of the machine, before and after."""
+    load_after: tuple[float, float, float]
     settings: dict[str, float]
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     """Of the tools and what they compute with."""
     cells: tuple[Cell, ...] = ()
     pooled: dict[str, tuple[Finding, ...]] = msgspec.field(default_factory=dict)
     """By model: what all its backends say together."""
+
+    def updated(self, **changes: Any) -> Self:  # noqa: ANN401  (fields of any type)
+        """Return the record with these changes, finished now."""
+        return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
 
 
 CONFIDENCE = 0.95

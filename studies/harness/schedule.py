@@ -13,7 +13,7 @@ from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.record.disturbance import sentence
 from studies.harness.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
-from studies.harness.findings import Cell, Contrast, Finding, Generation, Round, Window, find
+from studies.harness.findings import Cell, Contrast, Generation, Round, Window, find
 
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness
@@ -77,7 +77,9 @@ def measure(
                 notes=notes,
                 seconds=time.monotonic() - began,
             )
-            say(f"launch {number + 1} of {effort.launches}: {_summary(cell.findings)}")
+            found = [(each.contrast, each.ratio.value) for each in cell.findings]
+            ratios = (f"{contrast.first} / {contrast.second} {ratio:.4f}" for contrast, ratio in found)
+            say(f"launch {number + 1} of {effort.launches}: {', '.join(ratios)}")
     return cell
 
 
@@ -146,7 +148,3 @@ def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, sig
         noises.append(difference(before, signals.snapshot(pids), arms[name].process))
         windows.append(Window(name, *reading))
     return Round(tuple(windows), disturbed=sentence(reasons(noises, len(signals.cpus))) if known else "")
-
-
-def _summary(findings: Sequence[Finding]) -> str:
-    return ", ".join(f"{each.contrast.first} / {each.contrast.second} {each.ratio.value:.4f}" for each in findings)

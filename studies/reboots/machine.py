@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 
@@ -20,7 +18,7 @@ BEGINS, ENDED = "trial: next begins", "trial: next ended: "
 """What the unit prints on the console before and after `levelfield upgrade next`."""
 _MOST_BYTES = 8 << 20
 """Longest console output that is read; a boot prints 20 KiB."""
-_LINE = re.compile(r"^\[ *(?P<uptime>\d+\.\d+)\] [^ ]+\[\d+\]: ?(?P<text>.*)$")
+_LINE = re.compile(r"^\[ *\d+\.\d+\] [^ ]+\[\d+\]: ?(?P<text>.*)$")
 """A line that systemd passes on from a service, journald.conf(5)."""
 _POLL_S = 0.2
 _KERNEL_OPTIONS = (
@@ -28,14 +26,6 @@ _KERNEL_OPTIONS = (
     # Without these two the kernel reads an emulated HPET, which takes some microseconds for each time.
     "tsc=reliable clocksource=tsc"
 )
-
-
-class Said(msgspec.Struct, frozen=True):
-    """One line that a service printed."""
-
-    uptime_s: float
-    """Of the guest."""
-    text: str
 
 
 class Boot:
@@ -108,10 +98,9 @@ def boot(disk: Path, kernels: Path, release: str, console: Path) -> Iterator[Boo
         process.wait()
 
 
-def lines(console: str) -> tuple[Said, ...]:
+def lines(console: str) -> tuple[str, ...]:
     """Return what the guest's services printed."""
-    found = map(_LINE.match, console.splitlines())
-    return tuple(Said(float(each["uptime"]), each["text"].rstrip()) for each in found if each)
+    return tuple(each["text"].rstrip() for each in map(_LINE.match, console.splitlines()) if each)
 
 
 def result(console: str) -> str:

@@ -126,7 +126,8 @@ def _find(series: Sequence[Series]) -> Iterator[Finding]:
             f"{counted} of {len(each.boots)} boots count",
         )
         told = [boot for boot in each.boots if boot.side]
-        right = sum(boot.side == _side(boot) for boot in told)
+        new = system.release(system.NEW)
+        right = sum(boot.side == ("new" if boot.kernel == new else "old") for boot in told)
         yield Finding(
             f"{each.name}: every boot that began a run knew its side", right == len(told), f"{right} of {len(told)}"
         )
@@ -157,10 +158,6 @@ def _of_cuts(series: Sequence[Series]) -> Iterator[Finding]:
     after = [boots[i + 1] for each in series for boots in [each.boots] for i in range(len(boots) - 1) if boots[i].cut]
     gone_on = sum(boot.cut or boot.result.startswith("success") for boot in after)
     yield Finding("it goes on by itself at the next boot", gone_on == len(after), f"{gone_on} of {len(after)}")
-
-
-def _side(boot: Boot) -> str:
-    return "new" if boot.kernel == system.release(system.NEW) else "old"
 
 
 def markdown(record: Record) -> str:

@@ -78,16 +78,20 @@ def run(order: Order, image: Path, kernels: Path, work: Path, say: Callable[[str
         machine.put(image, f"{system.release(system.NEW)} {order.slowdown}\n", "/etc/levelfield/slowdown")
     boots: list[Boot] = []
     snapshots: list[dict[str, Held]] = []
+    last: dict[str, Held] = {}
+    """What the journals held at the last cut of each run."""
     now = _Situation(work, None, {})
     for boot, now in _boots(order, image, kernels, work):
         boots.append(boot)
-        snapshots += [now.held] if boot.cut else []
+        if boot.cut:
+            snapshots.append(now.held)
+            last |= now.held
         how = "power cut" if boot.cut else boot.said
         say(f"{order.name}, boot {len(boots)}, {boot.kernel}, {boot.to_next_s:.0f} + {boot.next_s:.0f} s: {how}")
     if now.state is None:
         raise LevelfieldError("The upgrade was not begun.", fix=f"See the consoles in {work}.")
     lost = sum(missing(each, now.held) for each in snapshots)
-    kept = sum(len(each.windows) for each in _last(snapshots).values()) - lost
+    kept = sum(len(each.windows) for each in last.values()) - lost
     judged = judge(now.state.design, store.load_phases(now.state, now.reports))
     return Series(
         name=order.name,
@@ -111,14 +115,6 @@ def run(order: Order, image: Path, kernels: Path, work: Path, say: Callable[[str
         lost_settings=tuple(f"{each.where} {each.name}" for each in judged.settings if each.meant == "not meant"),
         seconds=time.monotonic() - began,
     )
-
-
-def _last(snapshots: list[dict[str, Held]]) -> dict[str, Held]:
-    """Return what the journals held at the last cut of each run."""
-    found: dict[str, Held] = {}
-    for each in snapshots:
-        found |= each
-    return found
 
 
 def _boots(order: Order, image: Path, kernels: Path, work: Path) -> Iterator[tuple[Boot, _Situation]]:
@@ -174,7 +170,8 @@ def _boot(
         console = running.text()
     now = _situation(image, work)
     told = machine.lines(console)
-    run = _run_of(before, now)
+    run = max(set(now.held) - set(before.held), default="")
+    """That this boot began; empty: none."""
     begun = {each.run: each for each in _begun(now.state)}
     boot = Boot(
         kernel=release,
@@ -182,11 +179,11 @@ def _boot(
         next_s=seconds - to_next_s,
         cut=cut,
         result=machine.result(console),
-        said="" if cut or not told else told[-1].text,
+        said="" if cut or not told else told[-1],
         counted=_counted(now.state),
         run=run,
         side=begun[run].side if run in begun else "",
-        rounds_announced=sum(bool(_ROUND.match(each.text)) for each in told),
+        rounds_announced=sum(bool(_ROUND.match(each)) for each in told),
         rounds_on_disk=now.held[run].rounds if run else 0,
         windows_on_disk=len(now.held[run].windows) if run else 0,
     )
@@ -199,12 +196,6 @@ def _situation(image: Path, work: Path) -> _Situation:
     reports = machine.take(image, f"{_HOME}/reports", work)
     state = store.load(NAME, reports) if NAME in store.names(reports) else None
     return _Situation(reports, state, held(reports))
-
-
-def _run_of(before: _Situation, now: _Situation) -> str:
-    """Return the run that this boot began; empty: none."""
-    fresh = sorted(set(now.held) - set(before.held))
-    return fresh[-1] if fresh else ""
 
 
 def _begun(state: State | None) -> Iterator[MeasurementBegun]:

@@ -9,7 +9,7 @@ from levelfield.compare.types import Comparison, Gate, Verdict
 from levelfield.report import units
 from levelfield.report.markdown import interval, table
 from levelfield.statistics.proportions import Proportion, proportion
-from studies.commands import MachineRecord
+from studies.commands import MachineRecord, share
 from studies.regressions.pairs import Class, Frozen, Pair
 
 DIFFERENT = frozenset({Verdict.FASTER, Verdict.SLOWER})
@@ -128,7 +128,7 @@ def _lines(record: Record) -> Iterator[str]:
         yield ""
     rows = [
         (
-            _title(each.pair),
+            f"{each.pair.workload}, {each.pair.backend} {each.pair.old} → {each.pair.new}",
             f"{each.frozen.class_}, {interval(each.frozen.ratio, each.frozen.low, each.frozen.high, NUMBER)}",
             interval(each.ratio, each.low, each.high, NUMBER),
             each.verdict,
@@ -142,21 +142,12 @@ def _lines(record: Record) -> Iterator[str]:
 def _sentences(summary: Summary) -> Iterator[str]:
     if summary.found is not None:
         yield (
-            f"Known changes found, in the right direction: {_share(summary.found)}; wrong direction "
+            f"Known changes found, in the right direction: {share(summary.found)}; wrong direction "
             f"{summary.wrong_direction}, called same {summary.called_same}, undecided {summary.undecided_changed}."
         )
     if summary.false_alarms is not None:
         yield (
-            f"False alarms where nothing changed: {_share(summary.false_alarms)}; shown to be same "
+            f"False alarms where nothing changed: {share(summary.false_alarms)}; shown to be same "
             f"{summary.shown_same}, undecided {summary.undecided_unchanged}."
         )
     yield f"{units.duration(summary.seconds)} of machine time."
-
-
-def _title(pair: Pair) -> str:
-    return f"{pair.workload}, {pair.backend} {pair.old} → {pair.new}"
-
-
-def _share(found: Proportion) -> str:
-    """`3 of 20 (3.2 to 37.9 %)`."""
-    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"

@@ -227,10 +227,6 @@ def _silu(*shape: int) -> Workload:
     return Workload(model(nodes, {}, {"x": x}, ("y", shape), {MAIN: OPSET}), {"x": x})
 
 
-def _sign() -> Workload:
-    return _single("Sign", np.asarray(_values("sign", 64, 64, 64, scale=100.0)).astype(np.int64))
-
-
 def _over_features(operator: str, name: str) -> Workload:
     return _single(operator, _values(name, *_FEATURES), attributes={"axis": 1}, opset=13)
 
@@ -238,12 +234,6 @@ def _over_features(operator: str, name: str) -> Workload:
 def _reduce_l1() -> Workload:
     attributes: Mapping[str, Attribute] = {"axes": [0], "keepdims": 1}
     return _single("ReduceL1", _values("reduce-l1", *_FEATURES), (1, 64, 56, 56), attributes=attributes, opset=13)
-
-
-def _transpose() -> Workload:
-    return _single(
-        "Transpose", _values("transpose", 1, 128, 12, 64), (1, 12, 128, 64), attributes={"perm": [0, 2, 1, 3]}
-    )
 
 
 def _max_pool() -> Workload:
@@ -267,7 +257,7 @@ _MAKERS: Mapping[str, Callable[[], Workload]] = MappingProxyType(
         "elu": lambda: _chain("Elu", _values("elu", 2, 64, 28, 28, scale=3.0), opset=6),
         "softplus": lambda: _chain("Softplus", _values("softplus", 1024, scale=9.0), opset=1, count=8),
         "sigmoid-float64": lambda: _chain("Sigmoid", _values("sigmoid64", *_FEATURES).astype(np.float64)),
-        "sign-int64": _sign,
+        "sign-int64": lambda: _single("Sign", _values("sign", 64, 64, 64, scale=100.0).astype(np.int64)),
         "reduce-l1": _reduce_l1,
         "hardmax": lambda: _over_features("Hardmax", "hardmax"),
         "log-softmax": lambda: _over_features("LogSoftmax", "log-softmax"),
@@ -286,7 +276,9 @@ _MAKERS: Mapping[str, Callable[[], Workload]] = MappingProxyType(
         "conv-depthwise": lambda: _conv(96, 96, 96, 56, 3),
         "matmul": lambda: _matmul(128, 768, 768),
         "matvec": lambda: _matmul(1, 768, 3072),
-        "transpose": _transpose,
+        "transpose": lambda: _single(
+            "Transpose", _values("transpose", 1, 128, 12, 64), (1, 12, 128, 64), attributes={"perm": [0, 2, 1, 3]}
+        ),
         "tanh": lambda: _chain("Tanh", _values("tanh", 128, 3072)),
         "max-pool": _max_pool,
         "exp": lambda: _chain("Exp", _values("exp", 128, 768)),

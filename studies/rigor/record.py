@@ -176,7 +176,6 @@ class Table:
     median_ns: Floats
     """Shape (generations, rounds, arms)."""
     mean_ns: Floats
-    start_s: Floats
     wall_s: Floats
     calls_ns: tuple[tuple[tuple[tuple[int, ...], ...], ...], ...]
     """First calls of each window, by generation, round and arm."""
@@ -186,8 +185,6 @@ class Table:
     """Shape (generations,): what one arm's launch costs until it is warm."""
     canary_ns: Floats | None
     """Shape (generations, rounds): the canary's medians."""
-    canary_s: Floats | None
-    """When they were taken."""
 
     @property
     def generations(self) -> int:
@@ -257,11 +254,9 @@ def lay_out(generations: Sequence[Generation]) -> Table:
     return Table(
         median_ns=numbers("median_ns"),
         mean_ns=numbers("mean_ns"),
-        start_s=numbers("start_ns") / 1e9,
         wall_s=numbers("wall_ns") / 1e9,
         calls_ns=tuple(tuple(tuple(window.calls_ns for window in row) for row in each) for each in windows),
         disturbed=np.array([[[bool(pair.disturbed) for pair in row] for row in each] for each in pairs]),
         launch_s=np.array([(g.launch_ns + g.warm_up_ns) / 1e9 / (2 * lanes) for g in generations]),
         canary_ns=np.array([[c.median_ns for c in row if c] for row in canaries], dtype=float) if seen else None,
-        canary_s=np.array([[c.start_ns / 1e9 for c in row if c] for row in canaries]) if seen else None,
     )

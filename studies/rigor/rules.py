@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from levelfield.errors import LevelfieldError
-from levelfield.statistics.counting import Counting, count_windows
+from levelfield.statistics.counting import count_windows
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.verdicts import Verdict, verdict_of
@@ -71,9 +71,6 @@ def of(sha256: str) -> Rules:
     return known[sha256]
 
 
-SOURCE = "this repository, `statistics`"
-
-
 def ours(table: Table, frozen: Rules) -> list[Rule]:
     """Return what `bench` says of two arms; a row's name is the command."""
     level = f"{frozen.judge.bench_confidence:.0%}"
@@ -81,7 +78,7 @@ def ours(table: Table, frozen: Rules) -> list[Rule]:
         Rule(
             f"bench, {size} launches",
             f"{size} launches of each arm, {table.rounds} interleaved rounds in each; judged by the {level} interval",
-            SOURCE,
+            "this repository, `statistics`",
             partial(_fixed, size, frozen),
             ours=True,
         )
@@ -108,22 +105,12 @@ def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice =
 
     As `analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
     """
-    windows, counting = _counting(table, lane, factor, generations)
-    levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
-    return levels
-
-
-def pair_windows(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
-    """Return the log windows of a pair."""
     windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
     windows[:, :, 1] += np.log(factor)
-    return windows
-
-
-def _counting(table: Table, lane: int, factor: float, generations: slice) -> tuple[Floats, Counting]:
-    windows = pair_windows(table, lane, factor, generations)
     canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
-    return windows, count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
+    counting = count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
+    levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
+    return levels
 
 
 def _fixed(size: int, frozen: Rules, table: Table, factor: float) -> list[Outcome]:

@@ -7,7 +7,6 @@ was contended. Two probes, before and after, say in which state a window was. Ef
 """
 
 import math
-from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -51,14 +50,6 @@ PROBE_SD, PROBE_CONTENDED = 0.015, 1.5
 """Spread of the probe in either mode, and the level of the contended one; the low mode is 1."""
 LIMIT = 1.10
 """Of the low mode: above it a probe is contended."""
-
-
-def is_calm(before: Floats, after: Floats) -> Flags:
-    """Say of windows whether they are calm, from the levels of their probes relative to the low mode."""
-    return np.asarray((before <= LIMIT) & (after <= LIMIT))
-
-
-Rule: TypeAlias = Callable[[Floats, Floats], Flags]
 
 
 class Arm(NamedTuple):
@@ -136,7 +127,6 @@ def measure(
     *,
     contended: float = QUIET,
     spin_slows: float = 0.0,
-    rule: Rule = is_calm,
 ) -> Measured:
     """Measure many runs of a block.
 
@@ -146,11 +136,9 @@ def measure(
         Share of the time that the machine is.
     spin_slows
         By how much a window is slower, log scale, where the arm's threads spin on into the probe.
-    rule
-        Says which windows are calm.
     """
     machine = _Machine(rng, runs, contended)
-    block = _Block(rng, machine, arms, schedule, spin_slows, rule)
+    block = _Block(rng, machine, arms, schedule, spin_slows)
     levels, counted = np.empty((2, runs, schedule.generations, len(arms)))
     for generation in range(schedule.generations):
         levels[:, generation], counted[:, generation] = block.generation()
@@ -160,15 +148,9 @@ def measure(
 
 class _Block:
     def __init__(
-        self,
-        rng: np.random.Generator,
-        machine: _Machine,
-        arms: list[Arm],
-        schedule: Schedule,
-        spin_slows: float,
-        rule: Rule,
+        self, rng: np.random.Generator, machine: _Machine, arms: list[Arm], schedule: Schedule, spin_slows: float
     ) -> None:
-        self._rng, self._machine, self._schedule, self._rule = rng, machine, schedule, rule
+        self._rng, self._machine, self._schedule = rng, machine, schedule
         self._runs, self._arms = machine.contended.size, len(arms)
         self._level = np.array([arm.level for arm in arms])
         self._factor = np.log([FACTORS[arm.backend] for arm in arms])
@@ -225,7 +207,7 @@ class _Block:
         spins = self._rng.random(runs.size) < self._spins[arms]
         noise = WINDOW_SD / math.sqrt(3) * self._rng.standard_t(3, runs.size)
         value = launch[runs, arms] + noise + np.where(slow, self._factor[arms], 0.0) + spins * self._spin_slows
-        return value, self._rule(before, self._probe(runs, spins)), slow
+        return value, np.asarray((before <= LIMIT) & (self._probe(runs, spins) <= LIMIT)), slow
 
     def _wait_for_calm(self, runs: Indices, before: Floats) -> None:
         """Poll where the probe before is not calm; `before` is then that of the last poll."""

@@ -9,7 +9,7 @@ import pytest
 from levelfield.statistics.arrays import Floats
 from studies.commands import read
 from studies.simulation.command import Simulated, markdown, simulate
-from studies.simulation.world import BUSY, FACTORS, LAUNCH_SD, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
+from studies.simulation.world import BUSY, FACTORS, LAUNCH_SD, QUIET, Arm, Measured, Schedule, Unit, measure
 from tests.commands import ROOT
 
 PUBLISHED = sorted((ROOT / "reports" / "trials").glob("simulation-*.json"))
@@ -51,15 +51,6 @@ def test_by_window_leaves_more_windows_than_by_round() -> None:
         for unit in units
     )
     assert windows > 1.5 * rounds
-
-
-def test_the_rule_for_a_window_can_be_another() -> None:
-    def everything(before: Floats, after: Floats) -> Flags:
-        return np.ones(before.shape, dtype=np.bool_) & (after > 0)
-
-    schedule = Schedule(generations=2, measuring_s=3.0, apart_s=10.0)
-    found = measure(np.random.default_rng(5), 300, PAIR, schedule, contended=BUSY, rule=everything)
-    assert found.misses > 0.05
 
 
 def test_a_slow_mode_is_one_of_launches() -> None:

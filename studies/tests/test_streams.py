@@ -18,6 +18,7 @@ from studies.streams import Level, Pair, Streams, Taken, stream_of
 from tests.analysis.probed import probed
 from tests.commands import ROOT
 from tests.compare import pairs
+from tests.known import known
 
 PUBLISHED = sorted((ROOT / "reports" / "trials").glob("streams-*.json"))
 SECONDS = dict.fromkeys(range(8), 10.0)
@@ -57,8 +58,7 @@ def test_every_slowdown_has_a_pair_of_its_own() -> None:
 @pytest.mark.parametrize("factor", [1.0, 1.01, 1.02, 1.05])
 def test_a_decision_is_that_of_ab(factor: float) -> None:
     run = measured(factor)
-    stream = stream_of(run, SECONDS)
-    assert stream is not None
+    stream = known(stream_of(run, SECONDS))
     for generations in range(4, 9):
         (row,) = judge_arms(cut(run, generations), pairs.A, pairs.B, Gate())
         found = streams.decide(stream.pairs[0].generations[:generations], states=True)
@@ -68,13 +68,10 @@ def test_a_decision_is_that_of_ab(factor: float) -> None:
 
 
 def test_without_states_contended_windows_count() -> None:
-    stream = stream_of(measured(1.0), SECONDS)
-    assert stream is not None
+    stream = known(stream_of(measured(1.0), SECONDS))
     assert stream.calm_share == pytest.approx(2 / 3, abs=0.1)
     launch = stream.pairs[0].generations[0].second
-    assert launch.calm is not None
-    assert launch.every is not None
-    assert launch.every > launch.calm + 0.01
+    assert known(launch.every) > known(launch.calm) + 0.01
     assert launch.calm_windows < launch.windows
 
 

@@ -1,10 +1,13 @@
 """Records for tests, changed in one place, and the rows that follow from them."""
 
+from functools import partial
+
 import msgspec
 
 from levelfield.analysis import Analysis, analyse
 from levelfield.analysis.types import Insights, Row
-from levelfield.record.schema import Failure, Run, Turn
+from levelfield.record.schema import Failure, Run
+from tests.known import known
 from tests.records_builder import make_run, with_launches, with_turns
 
 CRASHED = Failure(stage="load", kind="crashed", message="The worker ended with signal 9.")
@@ -29,12 +32,8 @@ def replace_launches(run: Run, arm: str, **changes: object) -> Run:
 
 def replace_windows(run: Run, arm: str, **changes: object) -> Run:
     """Change every timed window of an arm, in every block."""
-
-    def changed(turn: Turn) -> Turn:
-        assert turn.window is not None
-        return msgspec.structs.replace(turn, window=msgspec.structs.replace(turn.window, **changes))
-
-    return with_turns(run, changed, arm)
+    change = partial(msgspec.structs.replace, **changes)
+    return with_turns(run, lambda turn: msgspec.structs.replace(turn, window=change(known(turn.window))), arm)
 
 
 def derived(run: Run) -> Insights:

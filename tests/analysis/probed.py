@@ -6,7 +6,7 @@ import msgspec
 
 from levelfield.record.schema import Generation, MachineProbe, Round, Run, Turn
 from levelfield.record.states import State, levels
-from tests.records_builder import with_generations
+from tests.records_builder import slower, with_generations
 
 CALM = MachineProbe(900_000, 400_000, 500_000)
 BUSY = MachineProbe(1_400_000, 400_000, 500_000)
@@ -46,7 +46,7 @@ def probed(
 
     def turns(generation: int, number: int, turn: Turn) -> tuple[Turn, ...]:
         return tuple(
-            _slower(
+            slower(
                 msgspec.structs.replace(turn, probed_before=AROUND[state][0], probed_after=AROUND[state][1]),
                 1.0 if state == "calm" else factors.get(turn.arm, 1.0),
             )
@@ -62,14 +62,3 @@ def probed(
         return msgspec.structs.replace(found, rounds=rounds, levels=levels(looked, kept))
 
     return with_generations(run, generation)
-
-
-def _slower(turn: Turn, factor: float) -> Turn:
-    if turn.window is None or factor == 1.0:
-        return turn
-    window = msgspec.structs.replace(
-        turn.window,
-        samples_ns=tuple(round(factor * each) for each in turn.window.samples_ns),
-        window_ns=round(factor * turn.window.window_ns),
-    )
-    return msgspec.structs.replace(turn, window=window)

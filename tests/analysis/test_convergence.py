@@ -11,6 +11,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.summary import reduce
 from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow
 from levelfield.record.schema import Convergence, Evaluation, Generation, Launch, Run
+from tests.known import known
 from tests.records_builder import LEVELS_MS, make_run, with_generations
 
 STEPS = (90, 100, 110, 120, 90)
@@ -37,8 +38,7 @@ def changed(run: Run, arm: str, change: Callable[[int, Launch], Launch]) -> Run:
 
 
 def training(launch: Launch) -> Convergence:
-    assert launch.convergence is not None
-    return launch.convergence
+    return known(launch.convergence)
 
 
 def too_slow(seed: int) -> Callable[[int, Launch], Launch]:
@@ -82,12 +82,9 @@ def test_time_and_steps_are_means_over_seeds_on_the_log_scale(run: Run) -> None:
     jax = row(run, "jax")
     step_ns = 3e6 * LEVELS_MS["mlp", 1000][4]
     typical = math.exp(float(np.log(STEPS).mean()))
-    assert jax.steps is not None
-    assert jax.steps.value == pytest.approx(typical)
+    assert known(jax.steps).value == pytest.approx(typical)
     assert jax.time_ns is not None
-    assert jax.time_ns.low is not None
-    assert jax.time_ns.high is not None
-    assert jax.time_ns.low < jax.time_ns.value < jax.time_ns.high
+    assert known(jax.time_ns.low) < jax.time_ns.value < known(jax.time_ns.high)
     assert jax.time_ns.value == pytest.approx(typical * step_ns, rel=0.02)
     assert jax.median_steps == 100
     assert jax.step_ns == pytest.approx(step_ns, rel=0.02)
@@ -101,13 +98,9 @@ def test_seeds_cancel_in_a_ratio(run: Run) -> None:
     """Steps differ by a third from seed to seed; the ratio, paired by seed, knows nothing of it."""
     second = next(each for each in block(run).rows if each.arm == "torch-compile")
     assert second.time_ns is not None
-    assert second.time_ns.low is not None
-    assert second.time_ns.high is not None
     assert second.ratio is not None
-    assert second.ratio.low is not None
-    assert second.ratio.high is not None
-    assert second.time_ns.high / second.time_ns.low > 1.3
-    assert second.ratio.high / second.ratio.low < 1.15
+    assert known(second.time_ns.high) / known(second.time_ns.low) > 1.3
+    assert known(second.ratio.high) / known(second.ratio.low) < 1.15
     assert second.ratio.value == pytest.approx(0.49 / 0.47, rel=0.03)
 
 

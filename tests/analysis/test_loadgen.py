@@ -9,6 +9,7 @@ from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow
 from levelfield.record.schema import Absent, Block, Launch, LoadGenLaunch, Run
 from levelfield.statistics.student import EndedBy
+from tests.known import known
 from tests.records_builder import make_run, with_launches
 
 
@@ -25,8 +26,7 @@ def changed(run: Run, **changes: object) -> Block:
     """The only block of a run, with every launch of LoadGen changed."""
 
     def change(launch: Launch) -> Launch:
-        assert launch.loadgen is not None
-        return msgspec.structs.replace(launch, loadgen=msgspec.structs.replace(launch.loadgen, **changes))
+        return msgspec.structs.replace(launch, loadgen=msgspec.structs.replace(known(launch.loadgen), **changes))
 
     arms = [arm.id for arm in run.blocks[0].arms if arm.id != run.blocks[0].canary]
     for arm in arms:
@@ -46,8 +46,7 @@ def test_single_stream_is_ranked_by_its_90th_percentile_and_stands_beside_ours()
         assert row.against_own is not None
         assert row.against_own.value == pytest.approx(1.02, abs=1e-6)
         assert row.against_own.low is not None
-        assert row.value_ns is not None
-        assert row.own_p90_ns == pytest.approx(row.value_ns.value / 1.02, rel=1e-6)
+        assert row.own_p90_ns == pytest.approx(known(row.value_ns).value / 1.02, rel=1e-6)
         assert (row.tests, row.tests_valid, row.why_invalid) == (20, 20, ()), "four in each launch"
 
 
@@ -65,8 +64,7 @@ def test_server_counts_the_highest_rate_that_held() -> None:
     (block,) = run.blocks
     levels = launch_levels(block)
     for launch in block.generations[0].launches:
-        assert launch.loadgen is not None
-        best = max(test.offered_per_second or 0 for test in launch.loadgen.tests if test.valid)
+        best = max(test.offered_per_second or 0 for test in known(launch.loadgen).tests if test.valid)
         assert levels[launch.arm][0] == pytest.approx(1e9 / best)
     assert level_matrix(block).shape == (5, 3)
     row = block_of(run).rows[0]
@@ -109,9 +107,7 @@ def test_a_strangers_record_may_lack_anything(scenario: str, changes: dict[str, 
 
 
 def _launch(run: Run) -> LoadGenLaunch:
-    found = run.blocks[0].generations[0].launches[0].loadgen
-    assert found is not None
-    return found
+    return known(run.blocks[0].generations[0].launches[0].loadgen)
 
 
 def _row(block: LoadGenBlock, arm: str) -> LoadGenRow:

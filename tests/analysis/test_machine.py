@@ -13,6 +13,7 @@ from levelfield.record.states import State
 from levelfield.report import states as words
 from tests.analysis.changed import exact, rows
 from tests.analysis.probed import BUSY, CALM, probed
+from tests.known import known
 from tests.records_builder import make_run
 
 BACKENDS = ("openvino", "jax", "torch")
@@ -38,10 +39,8 @@ def test_ratios_and_times_are_of_calm_windows() -> None:
     found = rows(analyse(probed(run(), alternating, {"openvino": 1.6, "jax": 1.1})))
     for arm, row in found.items():
         assert row.windows_of == "calm"
-        assert row.call_ns is not None
-        assert row.ratio is not None
-        assert row.call_ns.value == pytest.approx(TRUE[arm].call_ns.value, rel=1e-6)  # type: ignore[union-attr]
-        assert row.ratio.value == pytest.approx(TRUE[arm].ratio.value, rel=1e-6)  # type: ignore[union-attr]
+        assert known(row.call_ns).value == pytest.approx(TRUE[arm].call_ns.value, rel=1e-6)  # type: ignore[union-attr]
+        assert known(row.ratio).value == pytest.approx(TRUE[arm].ratio.value, rel=1e-6)  # type: ignore[union-attr]
         assert row.counts.windows == 18
         assert row.counts.windows_not_calm == len(row.not_calm) == 9
 
@@ -54,12 +53,10 @@ def test_the_ratio_when_contended_stands_beside_it() -> None:
     assert by_arm["openvino"].contended is None
     contended, calm = by_arm["torch"].contended, by_arm["torch"].ratio
     assert contended is not None
-    assert calm is not None
-    assert contended.value == pytest.approx(1.5 * calm.value, rel=1e-4)
+    assert contended.value == pytest.approx(1.5 * known(calm).value, rel=1e-4)
     assert contended.low is not None
     assert by_arm["jax"].contended == pytest.approx(by_arm["jax"].contended)
-    assert block.states is not None
-    assert block.states.calm == 54
+    assert known(block.states).calm == 54
     assert words.contended(by_arm["torch"]).startswith("3.31× (")
 
 
@@ -67,8 +64,7 @@ def test_arms_that_are_faster_when_contended_are_named() -> None:
     analysis = analyse(probed(run(), alternating, {"openvino": 9.0}))
     (block,) = analysis.timed
     assert block.best == "openvino"
-    assert block.states is not None
-    assert set(block.states.ranks_differ) == {"jax", "torch"}
+    assert set(known(block.states).ranks_differ) == {"jax", "torch"}
     assert words.of_case(block, analysis) == "When a neighbour is busy, jax and torch are faster than openvino."
     assert "except" not in words.sentence(analysis)
 
@@ -99,13 +95,10 @@ def test_a_leading_arm_without_calm_windows_leads() -> None:
 
     by_arm = rows(analyse(probed(run(), never, {})))
     assert by_arm["openvino"].rank == 1
-    leading = by_arm["openvino"].call_ns
-    assert leading is not None
+    leading = known(by_arm["openvino"].call_ns)
     for arm in ("jax", "torch"):
         row = by_arm[arm]
-        assert row.ratio is not None
-        assert row.call_ns is not None
-        assert row.ratio.value == pytest.approx(row.call_ns.value / leading.value, rel=1e-6)
+        assert known(row.ratio).value == pytest.approx(known(row.call_ns).value / leading.value, rel=1e-6)
 
 
 def test_two_arms_are_never_compared_across_states() -> None:
@@ -200,8 +193,7 @@ def test_noise_is_a_share_of_a_core_and_absent_where_it_was_not_read() -> None:
     for round_ in builtins["blocks"][0]["generations"][0]["rounds"]:
         for turn in round_["turns"]:
             turn["noise"] |= {"steal_ns": {"type": "absent", "reason": "not a guest"}, "others_ns": 100_000_000}
-    noise = analyse(msgspec.convert(builtins, Run)).noise
-    assert noise is not None
+    noise = known(analyse(msgspec.convert(builtins, Run)).noise)
     assert noise.steal_share == Absent("not a guest")
     assert noise.others_share == pytest.approx(0.1 / 0.4)
 

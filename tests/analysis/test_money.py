@@ -6,6 +6,7 @@ from levelfield.analysis import analyse, money
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Absent, Price, Run
 from levelfield.statistics.student import MIN_LAUNCHES
+from tests.known import known
 from tests.records_builder import make_run
 
 EUR = Price(1.2, "EUR")
@@ -21,9 +22,7 @@ def blocks(run: Run) -> dict[str, money.CostBlock]:
 
 def numbers(value: Estimate | Absent) -> tuple[float, float, float]:
     assert isinstance(value, Estimate)
-    assert value.low is not None
-    assert value.high is not None
-    return value.low, value.value, value.high
+    return known(value.low), value.value, known(value.high)
 
 
 @pytest.fixture
@@ -41,16 +40,12 @@ def test_a_million_items_cost_their_time(run: Run) -> None:
     assert set(found) == {"latency", "throughput"}, "peak memory takes no time"
     analysed = {block.case.scenario: block for block in analyse(run).timed}
     for row, timed in zip(found["latency"].rows, analysed["latency"].rows, strict=True):
-        assert timed.call_ns is not None
-        expected = timed.call_ns.scaled(1e6 / 3.6e12 * 1.2)
+        expected = known(timed.call_ns).scaled(1e6 / 3.6e12 * 1.2)
         assert row.arm == timed.arm
         assert numbers(row.cost) == pytest.approx((expected.low, expected.value, expected.high))
     for row, timed in zip(found["throughput"].rows, analysed["throughput"].rows, strict=True):
-        rate = timed.items_per_second
-        assert rate is not None
-        assert rate.low is not None
-        assert rate.high is not None
-        hours = [1e6 / each / 3600 for each in (rate.high, rate.value, rate.low)]
+        rate = known(timed.items_per_second)
+        hours = [1e6 / each / 3600 for each in (known(rate.high), rate.value, known(rate.low))]
         assert numbers(row.cost) == pytest.approx([1.2 * each for each in hours]), "the higher rate is the lower cost"
 
 
@@ -68,5 +63,4 @@ def test_a_training_to_a_target_costs_its_time() -> None:
     (analysed,) = analyse(run).convergence
     assert block.target == analysed.target
     for row, trained in zip(block.rows, analysed.rows, strict=True):
-        assert trained.time_ns is not None
-        assert numbers(row.cost) == pytest.approx(numbers(trained.time_ns.scaled(1.2 / 3.6e12)))
+        assert numbers(row.cost) == pytest.approx(numbers(known(trained.time_ns).scaled(1.2 / 3.6e12)))

@@ -6,6 +6,7 @@ import pytest
 from levelfield.analysis import analyse, scaling
 from levelfield.analysis.scaling import Tradeoff
 from levelfield.record.schema import Launch, Run
+from tests.known import known
 from tests.records_builder import SPEEDS, make_run, with_launches
 
 ARMS = ("torch", "onnxruntime", "openvino")
@@ -46,9 +47,7 @@ def test_the_speed_up_is_over_the_same_arm_in_fp32(name: str) -> None:
     for level in only(made()).levels:
         if level.precision == name and level.row.standing == "ranked":
             assert level.speed_up is not None
-            assert level.speed_up.low is not None
-            assert level.speed_up.high is not None
-            assert level.speed_up.low < 1 / SPEEDS[name] < level.speed_up.high
+            assert known(level.speed_up.low) < 1 / SPEEDS[name] < known(level.speed_up.high)
             assert level.speed_up.value == pytest.approx(1 / SPEEDS[name], rel=0.05)
     exact = only(made(noise_scale=0.0))
     ups = [level.speed_up for level in exact.levels if level.precision == name and level.speed_up]
@@ -83,8 +82,7 @@ def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> No
     reason = "It was asked for bf16 and computed in fp32: its relative error is 5.0e-07."
 
     def lie(launch: Launch) -> Launch:
-        assert launch.parity is not None
-        wrong = msgspec.structs.replace(launch.parity, equal=False, computed_in="fp32", reason=reason)
+        wrong = msgspec.structs.replace(known(launch.parity), equal=False, computed_in="fp32", reason=reason)
         return msgspec.structs.replace(launch, parity=wrong)
 
     fp32, bf16 = run.blocks

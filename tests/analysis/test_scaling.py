@@ -9,6 +9,7 @@ from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.scaling import Scaling
 from levelfield.record.schema import Run
 from levelfield.statistics.ratios import ratio_interval
+from tests.known import known
 from tests.records_builder import SCALING, make_run
 
 
@@ -34,10 +35,8 @@ def test_an_exact_record_gives_the_exact_speed_up() -> None:
     assert {curve.arm for curve in found.curves} == {"jax", "openvino"}
     for curve in found.curves:
         for point in curve.points:
-            assert point.speed_up is not None
-            assert point.efficiency is not None
-            assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
-            assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
+            assert known(point.speed_up).value == pytest.approx(point.count**SCALING, rel=1e-3)
+            assert known(point.efficiency).value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
 def test_intervals_are_those_of_launches_paired_by_generation() -> None:
@@ -57,8 +56,7 @@ def test_intervals_are_those_of_launches_paired_by_generation() -> None:
 
 def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
     for curve in only(made(threads=(2, 4))).curves:
-        first = curve.at(2)
-        assert first is not None
+        first = known(curve.at(2))
         assert first.speed_up is not None
         assert (first.speed_up.value, first.speed_up.low) == (1.0, None)
         assert curve.at(3) is None
@@ -79,10 +77,8 @@ def test_processes_scale_apart_from_threads() -> None:
     assert [each.one for each in (found[0], found[-1])] == ["thread", "process"]
     for curve in found[-1].curves:
         for point in curve.points:
-            assert point.speed_up is not None
-            assert point.efficiency is not None
-            assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
-            assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
+            assert known(point.speed_up).value == pytest.approx(point.count**SCALING, rel=1e-3)
+            assert known(point.efficiency).value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
 def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from levelfield.analysis.time_spent import ALONE, COUNTED, Part, TimeSpent, largest, summarise
 from levelfield.record.schema import Startup
+from tests.known import known
 from tests.records_builder import make_run
 
 RUN = make_run(models=["mlp"], scenarios=["latency"], generations=2, rounds=3, disturbed=[1])
@@ -28,8 +29,7 @@ def windows_s(*, disturbed: bool) -> float:
 
 
 def parts(seconds: dict[str, float]) -> dict[str, float]:
-    found = summarise(msgspec.structs.replace(RUN, time_spent_s=seconds))
-    assert found is not None
+    found = known(summarise(msgspec.structs.replace(RUN, time_spent_s=seconds)))
     assert math.isclose(sum(part.seconds for part in found.parts), found.seconds)
     assert math.isclose(sum(part.share for part in found.parts), 1)
     assert [part.seconds for part in found.parts] == sorted((part.seconds for part in found.parts), reverse=True)
@@ -61,8 +61,7 @@ def test_cold_starts_cost_what_they_take_longer_one_at_a_time() -> None:
     two = msgspec.structs.replace(block.case, threads=2)
     block = msgspec.structs.replace(block, case=two, generations=(generation,))
     run = msgspec.structs.replace(run, blocks=(block,), time_spent_s={"cold starts": 10.0})
-    found = summarise(run)
-    assert found is not None
+    found = known(summarise(run))
     assert {part.what: part.seconds for part in found.parts} == {ALONE: 4.5, "first launches": 5.5}
 
 

@@ -7,7 +7,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.whole_launch import generation_seconds, total_ns
 from levelfield.record.schema import Absent, Block, IdleWait, Memory
 from tests.analysis.changed import exact, replace_launches
-from tests.records_builder import make_run, with_turns
+from tests.records_builder import launches_of, make_run, turns_of, with_turns
 
 
 def test_cold_start_leaves_our_own_weights_out() -> None:
@@ -34,27 +34,16 @@ def changed_turns(**changes: object) -> Block:
     return with_turns(RUN, lambda turn: msgspec.structs.replace(turn, **changes)).blocks[0]
 
 
-def turns(block: Block) -> int:
-    return sum(len(round_.turns) for generation in block.generations for round_ in generation.rounds)
-
-
 def startups_s(block: Block) -> float:
     return sum(
         (total_ns(launch.startup) + launch.startup.weights_ns) / 1e9
-        for generation in block.generations
-        for launch in generation.launches
+        for launch in launches_of(block)
         if launch.startup is not None
     )
 
 
 def test_it_is_the_mean_of_launches_and_turns() -> None:
-    lasted_s = sum(
-        turn.noise.elapsed_ns / 1e9
-        for generation in BLOCK.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
-        if turn.noise is not None
-    )
+    lasted_s = sum(turn.noise.elapsed_ns / 1e9 for turn in turns_of(BLOCK) if turn.noise is not None)
     assert generation_seconds(BLOCK) == pytest.approx((startups_s(BLOCK) + lasted_s) / 3)
     one = msgspec.structs.replace(BLOCK, generations=BLOCK.generations[:1])
     assert generation_seconds(one) == pytest.approx(generation_seconds(BLOCK), rel=0.2), "not three times as long"
@@ -62,5 +51,5 @@ def test_it_is_the_mean_of_launches_and_turns() -> None:
 
 def test_waits_before_windows_count_and_lost_turns_do_not() -> None:
     waited = changed_turns(settling=IdleWait(2_000_000_000, (), ()))
-    assert generation_seconds(waited) - generation_seconds(BLOCK) == pytest.approx(2 * turns(BLOCK) / 3)
+    assert generation_seconds(waited) - generation_seconds(BLOCK) == pytest.approx(2 * len([*turns_of(BLOCK)]) / 3)
     assert generation_seconds(changed_turns(window=None)) == pytest.approx(startups_s(BLOCK) / 3)

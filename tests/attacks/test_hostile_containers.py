@@ -12,6 +12,7 @@ from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import WorkerError
 from levelfield.worker.messages import Probe, Probed
 from tests.engines import none_left
+from tests.known import known
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY
 from tests.launchers.test_docker import image, launcher, run_inside, spec
 
@@ -103,8 +104,7 @@ def test_one_that_tries_to_escape(
 ) -> None:
     """Beside another worker, whose processes and cache it does not see."""
     monkeypatch.setenv("MY_SECRET", "hunter2")
-    assert spec.cache is not None
-    theirs = spec.cache.with_name("cache-of-another")
+    theirs = known(spec.cache).with_name("cache-of-another")
     other = launcher.launch(msgspec.structs.replace(spec, cache=theirs))
     try:
         other.await_ready(PATIENCE_S)
@@ -159,6 +159,5 @@ def test_one_that_fills_the_disk_of_this_machine(
     with pytest.raises(WorkerError, match=r"wrote more than 0\.2 GiB to its compile cache during probe") as caught:
         one.ask(Probe(), Probed, PATIENCE_S)
     assert caught.value.gone
-    assert spec.cache is not None
-    assert list(spec.cache.iterdir()) == [], "the next launch finds its disk free"
+    assert list(known(spec.cache).iterdir()) == [], "the next launch finds its disk free"
     assert none_left(engine)

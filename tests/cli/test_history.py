@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from levelfield.record import files
 from tests.analysis.many import LATENCY, name, small_run, summaries, write_run, write_summaries
@@ -18,15 +17,9 @@ def write_year(reports: Path, template: Path) -> None:
     write_summaries(made, reports)
 
 
-@pytest.fixture(scope="module")
-def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reports = tmp_path_factory.mktemp("reports")
-    write_year(reports, tmp_path_factory.mktemp("template") / "run")
-    return reports
-
-
-def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) -> None:
-    command = call("history", "onnxruntime/mlp/latency", "--reports", year, folder=tmp_path)
+def test_a_trend_with_its_change_and_what_changed(tmp_path: Path) -> None:
+    write_year(tmp_path / "year", tmp_path / "run")
+    command = call("history", "onnxruntime/mlp/latency", "--reports", "year", folder=tmp_path)
     assert command.code == 0, command.err
     first = command.out.strip().splitlines()[0]
     assert first.startswith(LATENCY)

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from levelfield.record.schema import Arm, Block, Failure, Generation, Launch, Run, Startup, Turn, Window
-from tests.records_builder import make_run
+from levelfield.record.schema import Arm, Failure, Launch, Run, Startup, Turn
+from tests.records_builder import make_run, slower, with_launches, with_turns
 
 A = Arm("onnxruntime", "onnxruntime", version="1.30.0")
 B = Arm("onnxruntime", "onnxruntime")
@@ -40,21 +40,6 @@ def run(
     names = {"onnxruntime": first.id, "onnxruntime#2": second.id}
     factors = {first.id: 1.0, second.id: factor}
 
-    def block(one: Block) -> Block:
-        return msgspec.structs.replace(
-            one, arms=(first, second), generations=tuple(generation(each) for each in one.generations)
-        )
-
-    def generation(one: Generation) -> Generation:
-        return msgspec.structs.replace(
-            one,
-            launches=tuple(launch(each) for each in one.launches),
-            rounds=tuple(
-                msgspec.structs.replace(each, turns=tuple(turn(one_turn) for one_turn in each.turns))
-                for each in one.rounds
-            ),
-        )
-
     def launch(one: Launch) -> Launch:
         arm = names.get(one.arm, one.arm)
         if arm in failing:
@@ -79,14 +64,7 @@ def run(
         arm = names.get(one.arm, one.arm)
         if arm in failing:
             return msgspec.structs.replace(one, arm=arm, window=None)
-        return msgspec.structs.replace(one, arm=arm, window=window(one.window, factors.get(arm, 1.0)))
-
-    def window(one: Window | None, by: float) -> Window | None:
-        if one is None:
-            return None
-        return msgspec.structs.replace(
-            one, samples_ns=tuple(round(by * value) for value in one.samples_ns), window_ns=round(by * one.window_ns)
-        )
+        return msgspec.structs.replace(slower(one, factors.get(arm, 1.0)), arm=arm)
 
     (image,) = plain.images
     older = msgspec.structs.replace(
@@ -95,9 +73,10 @@ def run(
         tag="levelfield/onnxruntime:older",
         distributions={**image.distributions, "onnxruntime": "1.30.0"},
     )
+    made = with_turns(with_launches(plain, launch), turn)
     return msgspec.structs.replace(
-        plain,
-        blocks=tuple(block(each) for each in plain.blocks),
+        made,
+        blocks=tuple(msgspec.structs.replace(each, arms=(first, second)) for each in made.blocks),
         images=(image, older) if A in (first, second) else (image,),
         labels=("ab", *plain.labels),
     )

@@ -10,6 +10,7 @@ from levelfield.compare.types import Comparison, Gate, Row, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
 from tests.compare.pairs import A, B, run
+from tests.known import known
 from tests.records_builder import make_run
 
 LATENCY: dict[str, Any] = {"models": ("resnet50",), "scenarios": ("latency",)}
@@ -62,9 +63,7 @@ def test_looks_cost_confidence_and_only_where_verdicts_end_a_case() -> None:
     def width(found: Comparison, metric: str) -> float:
         (row,) = [row for row in found.rows if row.metric == metric]
         assert row.ratio is not None
-        assert row.ratio.low is not None
-        assert row.ratio.high is not None
-        return row.ratio.high - row.ratio.low
+        return known(row.ratio.high) - known(row.ratio.low)
 
     assert width(looked, "latency") > 1.2 * width(fixed, "latency")
     assert width(looked, "memory") == width(fixed, "memory")
@@ -91,9 +90,7 @@ def test_a_known_change_gets_its_verdict(factor: float, verdict: Verdict, outcom
     (row,) = found.rows
     assert (row.verdict, row.outcome, found.exit_code) == (verdict, outcome, code)
     assert row.ratio is not None
-    assert row.ratio.low is not None
-    assert row.ratio.high is not None
-    assert row.ratio.low < factor < row.ratio.high
+    assert known(row.ratio.low) < factor < known(row.ratio.high)
     assert row.old_arm == A.id
     assert row.new_arm == B.id
     assert found.answer.startswith("onnxruntime ")
@@ -114,8 +111,7 @@ def test_every_scenario_is_judged_by_its_own_cost(scenario: str, verdict: Verdic
     row = only(run(1.3, models=("mlp",), scenarios=(scenario,), generations=8))
     assert row.verdict is verdict
     assert row.metric == scenario
-    assert row.ratio is not None
-    assert row.ratio.value == pytest.approx(1.3, rel=0.02)
+    assert known(row.ratio).value == pytest.approx(1.3, rel=0.02)
 
 
 def test_what_noise_hides_is_not_decided_and_says_what_would_decide_it() -> None:
@@ -124,18 +120,15 @@ def test_what_noise_hides_is_not_decided_and_says_what_would_decide_it() -> None
     (row,) = found.rows
     assert (row.verdict, row.outcome) == (Verdict.UNDECIDED, "undecided")
     assert found.exit_code == 3
-    assert row.further is not None
-    assert row.further > 0
-    assert row.further_seconds is not None
-    assert row.further_seconds > 0
+    assert known(row.further) > 0
+    assert known(row.further_seconds) > 0
     assert "could not be decided" in found.answer
 
 
 def test_too_few_launches_are_not_decided() -> None:
     row = only(run(1.5, generations=4, **LATENCY))
     assert (row.verdict, row.outcome) == (Verdict.UNDECIDABLE, "undecided")
-    assert row.ratio is not None
-    assert row.ratio.low is None
+    assert known(row.ratio).low is None
     assert row.further == 1
     assert row.reason.startswith("4 launches of both arms")
 

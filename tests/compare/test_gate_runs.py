@@ -1,14 +1,13 @@
 """Limits are derived from runs of the same thing, and refused of anything else."""
 
-import io
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from rich.console import Console
 
 from levelfield.compare import gate as file
 from levelfield.compare import gate_runs, sides
@@ -20,6 +19,8 @@ from levelfield.record.schema import Run
 from levelfield.statistics import prediction
 from tests.compare.gates import derive, keep, new, record, reports_of, unchanged
 from tests.compare.runs import with_machine, without_arm
+from tests.known import known
+from tests.report.plain import printed
 
 
 def test_figures_follow_from_the_runs(tmp_path: Path) -> None:
@@ -131,10 +132,7 @@ def test_one_slower_run_is_worse_and_says_why(reports: Path) -> None:
     assert found.answer.startswith("Worse: onnxruntime on MLP")
     (row,) = (row for row in found.rows if row.outcome == "worse")
     assert row.verdict is Verdict.SLOWER
-    assert row.limit is not None
-    assert row.old is not None
-    assert row.new is not None
-    assert row.new > row.limit > row.old
+    assert known(row.new) > known(row.limit) > known(row.old)
     assert row.reason.startswith("limit ")
     assert "5 runs of baseline good spread by" in row.reason
 
@@ -194,9 +192,7 @@ def test_a_shorter_run_is_not_compared(reports: Path) -> None:
 
 
 def shown(gate: NoiseGate) -> str:
-    stream = io.StringIO()
-    gate_runs.show(gate, Console(file=stream, width=200, color_system=None))
-    return " ".join(stream.getvalue().split())
+    return " ".join(printed(partial(gate_runs.show, gate)).split())
 
 
 def test_text_of_records_is_only_text(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from levelfield.compare.types import Gate
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.verdicts import Verdict
 from tests.compare.runs import side
+from tests.known import known
 
 STEP = math.log(1.02)
 RUN_SD = 0.01
@@ -91,8 +92,7 @@ def test_the_share_of_a_step_follows_from_the_order(order: str, share: float, na
 
 def test_a_step_shows_with_that_share_of_its_size_at_most() -> None:
     for order in ("AAABBB", "AABABB", "ABABAB", "ABBAAB", "ABABBA"):
-        share = order_in_time.share_of_step(*times(order))
-        assert share is not None
+        share = known(order_in_time.share_of_step(*times(order)))
         numbers = ["AB".index(name) for name in order]
         moved = [stepped(numbers, after) for after in range(len(order) + 1)]
         assert max(abs(new.mean() - old.mean()) for old, new in moved) == pytest.approx(share * STEP)
@@ -184,8 +184,7 @@ def test_a_comparison_uses_the_pairs_of_its_runs(order: str, paired: bool) -> No
         costs = [[run.answers[row.old_arm, row.case.id].cost or math.nan for run in runs] for runs in sides]
         effect = (from_paired_runs if paired else from_runs)(*costs)
         assert row.p_value == pytest.approx(effect.p_value)
-        assert row.ratio is not None
-        assert row.ratio.value == pytest.approx(math.exp(effect.log_ratio))
+        assert known(row.ratio).value == pytest.approx(math.exp(effect.log_ratio))
     assert ("made in turns" in compare_runs(*sides).method) is paired
 
 

@@ -14,17 +14,8 @@ from levelfield.compare.reproduce import effect_of, judge_reproduction
 from levelfield.compare.types import Comparison, Verdict
 from levelfield.record.schema import Failure, Run
 from tests.compare.runs import with_machine, with_parity
-from tests.records_builder import make_run
-
-
-def record(name: str, seed: int = 1, **options: Any) -> Run:
-    chosen: dict[str, Any] = {
-        "models": ["mlp"],
-        "backends": ["jax", "onnxruntime", "openvino"],
-        "rounds": 3,
-        "max_calls": 50,
-    } | options
-    return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
+from tests.known import known
+from tests.run.reproductions import record
 
 
 def held(theirs: Run, ours: Run, **options: Any) -> Comparison:
@@ -76,8 +67,7 @@ def shares(truth: float, sd: float, launches: tuple[int, int], *, seed: int = 1)
     for _ in range(EXPERIMENTS):
         theirs = np.exp(rng.normal(0.0, sd, launches[0]))
         ours = np.exp(rng.normal(math.log(truth), sd, launches[1]))
-        effect = effect_of(list(theirs), list(ours))
-        assert effect is not None
+        effect = known(effect_of(list(theirs), list(ours)))
         said.append(decide(effect))
     return {verdict: said.count(verdict) / EXPERIMENTS for verdict in Verdict}
 
@@ -110,12 +100,10 @@ def test_power_where_the_truth_is_equal(launches: int, sd: float, power: float) 
 def test_what_would_decide_does() -> None:
     """With the launches that are asked for, and the same spread, it is decided; with one fewer it is not."""
     spread = 0.06 * np.array([-1.26, -0.63, 0.0, 0.63, 1.26])
-    effect = effect_of(list(np.exp(0.01 * spread / 0.06)), list(np.exp(spread + 0.04)))
-    assert effect is not None
+    effect = known(effect_of(list(np.exp(0.01 * spread / 0.06)), list(np.exp(spread + 0.04))))
     assert decide(effect) is Verdict.UNDECIDED
     (found,) = judge([effect], POLICY)
-    assert found.further is not None
-    needed = effect.new_replicates + found.further
+    needed = effect.new_replicates + known(found.further)
     assert decide(effect.with_replicates(effect.old_replicates, needed)) is Verdict.REPRODUCED
     assert decide(effect.with_replicates(effect.old_replicates, needed - 1)) is Verdict.UNDECIDED
 
@@ -134,8 +122,7 @@ def test_what_became_slower_differs_and_by_how_much() -> None:
     (result,) = [each for each in found.rows if each.id == LATENCY]
     assert result.ratio is not None
     assert result.ratio.value == pytest.approx(1.5, rel=0.1)
-    assert result.ratio.low is not None
-    assert result.ratio.low > 1.1
+    assert known(result.ratio.low) > 1.1
     assert "furthest: onnxruntime/" in found.notes[1]
 
 

@@ -14,6 +14,7 @@ from levelfield.compare.upgrade import Phases, judge
 from levelfield.record.schema import Arm, Failure, Parity
 from tests.compare.runs import row, with_arm, with_parity
 from tests.compare.upgrades import BOOTS, DESIGN, LOST, OLD_MACHINE, UPGRADED, Change, boots, upgraded
+from tests.known import known
 from tests.run.upgrade.journals import begun, declared, state
 
 
@@ -33,10 +34,8 @@ def test_a_slowdown_is_found_with_its_size_and_the_drift_beside_it() -> None:
     found = upgraded(slower={"onnxruntime": 1.25})
     slow = row(found, "onnxruntime")
     assert (slow.verdict, slow.outcome) == (Verdict.SLOWER, "worse")
-    assert slow.ratio is not None
-    assert slow.ratio.value == pytest.approx(1.25, rel=0.02)
-    assert slow.drift is not None
-    assert slow.drift.value == pytest.approx(1.0, rel=0.02)
+    assert known(slow.ratio).value == pytest.approx(1.25, rel=0.02)
+    assert known(slow.drift).value == pytest.approx(1.0, rel=0.02)
     assert row(found, "jax").verdict is Verdict.SAFE
     assert found.exit_code == 1
     assert found.answer.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
@@ -158,8 +157,7 @@ def test_speed_gets_no_verdict_before_the_last_boot(counts: tuple[int, int, int]
     assert found.exit_code == 3
     assert found.answer.startswith(f"Not decided: {missing} to come; all 2 cases.")
     slower = row(found, "onnxruntime")
-    assert slower.ratio is not None
-    assert slower.ratio.value == pytest.approx(1.25, rel=0.02)
+    assert known(slower.ratio).value == pytest.approx(1.25, rel=0.02)
     assert note(slower, "boot") == f"too early: {missing} to come"
 
 

@@ -18,6 +18,7 @@ from levelfield.images import programs, registries, wheels
 from tests.commands import eventually
 from tests.conftest import mounted
 from tests.images.test_wheels import _lock, make_wheel
+from tests.known import known
 from tests.launchers.scripts import gone
 from tests.servers import certificate, encrypted
 
@@ -107,8 +108,7 @@ def test_what_keeps_pip_from_its_index_is_told_apart(
     ],
 )
 def test_the_index_is_named_by_its_host_alone(tmp_path: Path, complaint: str) -> None:
-    found = programs.reason(complaint, tmp_path)
-    assert found is not None
+    found = known(programs.reason(complaint, tmp_path))
     assert found.sentence == "the name of the package index far.invalid is not known here"
 
 
@@ -133,8 +133,7 @@ def test_what_to_do_without_a_public_index_is_said(
 )
 def test_what_pip_26_says_has_the_same_reasons(tmp_path: Path, complaint: str, says: str) -> None:
     found = programs.reason(f"Could not fetch URL http://127.0.0.1/simple/tiny/: {complaint} - skipping", tmp_path)
-    assert found is not None
-    assert says in found.sentence
+    assert says in known(found).sentence
 
 
 @pytest.mark.parametrize(

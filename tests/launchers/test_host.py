@@ -18,6 +18,7 @@ from levelfield.launchers.protocol import PADDING, LaunchSpec, gpu_environment, 
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.worker.messages import Load, Loaded, Probe, Probed, Task
 from tests.commands import eventually
+from tests.known import known
 from tests.launchers.scripts import PATIENCE_S, READY, channel, gone, worker
 from tests.plugged import metadata
 
@@ -36,8 +37,7 @@ def launched(folder: Path, image: str = "canary", variant: str = "cpu", **change
 
 
 def variables(one: Worker) -> dict[str, str]:
-    assert one.pid is not None
-    return psutil.Process(one.pid).environ()
+    return psutil.Process(known(one.pid)).environ()
 
 
 def test_a_user_of_the_host_launcher_keeps_the_packages_of_their_own(
@@ -134,8 +134,7 @@ def test_a_process_that_will_not_end_is_killed_with_all_it_started() -> None:
     child = int(stubborn.receive(PATIENCE_S))
     stubborn.end(0.2)
     assert stubborn.ending().killed_here
-    assert stubborn.pid is not None
-    assert gone(stubborn.pid)
+    assert gone(known(stubborn.pid))
     assert eventually(lambda: gone(child))
 
 

@@ -13,6 +13,7 @@ from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
 from levelfield.record.schema import FailureKind
 from levelfield.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import eventually
+from tests.known import known
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
 MEASURE = Measure(window_ns=1)
@@ -29,8 +30,7 @@ def fails(one: Worker, kind: FailureKind, says: str, *, timeout_s: float = PATIE
     assert "\n" not in error.message
     assert error.gone
     assert not one.alive
-    assert one.pid is not None
-    assert gone(one.pid)
+    assert gone(known(one.pid))
     return error
 
 
@@ -100,8 +100,7 @@ def test_the_first_of_several_to_answer() -> None:
     overdue = slow.overdue(7.0)
     assert overdue.kind == "timeout"
     assert "did not finish measure within 7 s" in overdue.message
-    assert slow.pid is not None
-    assert gone(slow.pid)
+    assert gone(known(slow.pid))
 
 
 def test_an_endless_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,8 +130,7 @@ def test_its_own_failure_leaves_it_alive() -> None:
     assert one.alive
     one.stop()
     one.stop()
-    assert one.pid is not None
-    assert gone(one.pid)
+    assert gone(known(one.pid))
 
 
 def test_its_folder_goes_with_it() -> None:

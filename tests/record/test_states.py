@@ -13,6 +13,7 @@ from levelfield.record.states import (
     knowledge,
     levels,
 )
+from tests.known import known
 
 LOW = MachineProbe(900_000, 400_000, 500_000)
 KNOWN = MachineLevels(900_000, 400_000, 500_000, probes=100, low_share=0.7, high_share=0.2, kept=False)
@@ -45,22 +46,19 @@ def probes(*shares: tuple[float, float], count: int = 400) -> list[MachineProbe]
     ],
 )
 def test_a_window_is_judged_by_the_probes_around_it(before: MachineProbe, after: MachineProbe, state: State) -> None:
-    judged = judge(turn(before, after), KNOWN)
-    assert judged is not None
+    judged = known(judge(turn(before, after), KNOWN))
     assert judged.state == state
     assert bool(judged.reasons) is (state != "calm")
 
 
 def test_the_reasons_name_the_part_its_excess_and_its_limit() -> None:
-    judged = judge(turn(probe(1.5), probe(memory=2.0)), KNOWN)
-    assert judged is not None
+    judged = known(judge(turn(probe(1.5), probe(memory=2.0)), KNOWN))
     assert [(each.signal, each.limit) for each in judged.reasons] == [("arithmetic", 1.10), ("memory", 1.40)]
     assert [each.value for each in judged.reasons] == pytest.approx([1.5, 2.0])
 
 
 def test_what_other_programs_take_is_no_calm_window_though_probes_are_calm() -> None:
-    judged = judge(turn(probe(), probe(), outside=(OUTSIDE,)), KNOWN)
-    assert judged is not None
+    judged = known(judge(turn(probe(), probe(), outside=(OUTSIDE,)), KNOWN))
     assert (judged.state, judged.reasons) == ("contended", (OUTSIDE,))
 
 
@@ -72,7 +70,7 @@ def test_without_a_probe_or_a_level_the_state_is_not_known(missing: Absent | Non
 
 
 @pytest.mark.parametrize(
-    ("shares", "known"),
+    ("shares", "expected"),
     [
         (((1.0, 0.7), (1.5, 0.3)), "two states seen"),
         (((1.0, 1.0),), "one state seen"),
@@ -81,31 +79,27 @@ def test_without_a_probe_or_a_level_the_state_is_not_known(missing: Absent | Non
     ],
 )
 def test_what_may_be_said_of_a_run_follows_from_its_probes(
-    shares: tuple[tuple[float, float], ...], known: Knowledge
+    shares: tuple[tuple[float, float], ...], expected: Knowledge
 ) -> None:
-    found = levels(probes(*shares))
-    assert found is not None
-    assert knowledge(found) == known
+    found = known(levels(probes(*shares)))
+    assert knowledge(found) == expected
     assert found.arithmetic_ns == pytest.approx(900_000, rel=0.01)
 
 
 def test_a_run_in_one_state_knows_from_earlier_runs_that_it_was_contended() -> None:
     contended = probes((1.5, 1.0))
     alone, informed = levels(contended), levels(contended, kept=LOW)
-    assert alone is not None
     assert informed is not None
-    assert knowledge(alone) == "one state seen"
+    assert knowledge(known(alone)) == "one state seen"
     assert knowledge(informed) == "two states seen"
     assert informed.low_share == 0
-    judged = judge(turn(contended[0], contended[1]), informed)
-    assert judged is not None
+    judged = known(judge(turn(contended[0], contended[1]), informed))
     assert judged.state == "contended"
 
 
 def test_a_few_fast_probes_are_no_low_mode() -> None:
     """As when a clock is boosted for a moment: less than one in twenty."""
-    found = levels(probes((0.8, 0.03), (1.0, 0.97)))
-    assert found is not None
+    found = known(levels(probes((0.8, 0.03), (1.0, 0.97))))
     assert found.arithmetic_ns == pytest.approx(900_000, rel=0.02)
 
 

@@ -6,12 +6,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from levelfield.analysis import analyse
 from levelfield.record import files
-from levelfield.record.schema import Failure, Run
-from levelfield.report import html
 from tests.browsers import log, open_details, requests, show, unfold
-from tests.records_builder import make_run
+from tests.report.test_page_script import RUN, write
 
 pytestmark = pytest.mark.browser
 
@@ -19,23 +16,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A record of the size of a standard run, as a file."""
-    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="x" * 3000)
-    run = make_run(
-        window_seconds=0.15,
-        max_calls=5000,
-        rounds=3,
-        control="onnxruntime",
-        failures={("jax", "bert"): crash},
-        unequal=[("torch", "resnet50")],
-        disturbed=[1],
-    )
-    return write(run, tmp_path_factory.mktemp("page"))
-
-
-def write(run: Run, folder: Path) -> Path:
-    file = folder / "report.html"
-    file.write_text(html.render(run, analyse(run)), encoding="utf-8")
-    return file
+    return write(RUN, tmp_path_factory.mktemp("page"))
 
 
 def test_the_page_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page: Path) -> None:

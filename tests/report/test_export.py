@@ -12,7 +12,7 @@ from levelfield.record.schema import Run
 from levelfield.report import export
 from levelfield.report.export import TABLES, columns_of, rows, write_csv
 from levelfield.report.tables import Value
-from tests.records_builder import make_run
+from tests.records_builder import make_run, turns_of
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -29,15 +29,7 @@ def test_every_table_names_what_each_row_is_of(name: str) -> None:
 
 def test_every_call_is_there() -> None:
     made = record()
-    samples = [
-        sample
-        for block in made.blocks
-        for generation in block.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
-        if turn.window is not None
-        for sample in turn.window.samples_ns
-    ]
+    samples = [each for turn in turns_of(*made.blocks) if turn.window is not None for each in turn.window.samples_ns]
     assert sorted(int(row["call_ns"]) for row in table("calls", made)) == sorted(samples)
     assert sum(int(row["calls"]) for row in table("windows", made)) == len(samples)
 

@@ -1,15 +1,15 @@
 """Costs on the page and in the terminal: what was given, the unit in each heading, and why a number is missing."""
 
-import io
+from functools import partial
 
 import pytest
-from rich.console import Console
 
 from levelfield.analysis import analyse, money
 from levelfield.record.schema import Price, Run
 from levelfield.report import hardware, html, terminal
 from levelfield.report.tables import Table
 from tests.records_builder import make_run
+from tests.report import plain
 
 
 @pytest.fixture
@@ -22,9 +22,7 @@ def tables(run: Run) -> tuple[Table, ...]:
 
 
 def printed(run: Run) -> str:
-    stream = io.StringIO()
-    terminal.show(run, analyse(run), Console(file=stream, width=160))
-    return stream.getvalue()
+    return plain.printed(partial(terminal.show, run, analyse(run)), 160)
 
 
 def test_a_run_without_a_price_says_nothing_of_cost(run: Run) -> None:

@@ -6,6 +6,7 @@ from levelfield.analysis import Analysis, analyse
 from levelfield.record.schema import Failure
 from levelfield.report import html, names, overview, sentences
 from levelfield.report.sentences import Relation
+from tests.known import known
 from tests.records_builder import make_run
 
 
@@ -23,21 +24,19 @@ def test_every_cell_says_what_the_analysis_says() -> None:
         for line in table.lines:
             cell, row = line.cells[index], rows[line.arm]
             assert cell.best == (line.arm == block.best)
-            known = sentences.relation(row)
+            relation = sentences.relation(row)
             if not cell.best:
-                assert cell.joined == (known in (Relation.EQUAL, Relation.NOT_SEPARATED)) == bool(cell.word)
-            assert cell.bar is not None
-            assert 0 <= cell.bar.width <= 100
+                assert cell.joined == (relation in (Relation.EQUAL, Relation.NOT_SEPARATED)) == bool(cell.word)
+            assert 0 <= known(cell.bar).width <= 100
 
 
 def test_a_slow_arm_is_cut_and_does_not_flatten_the_others() -> None:
     (table,) = of(analyse(make_run(models=("resnet50",), scenarios=("latency",), slower={"torch": 30.0})))
     bars = {line.arm: line.cells[0].bar for line in table.lines}
     torch, other = bars["torch"], bars["tensorflow"]
-    assert torch is not None
     assert other is not None
     assert table.cut
-    assert torch.cut
+    assert known(torch).cut
     assert not other.cut
     assert other.width > 25
     assert table.lines[-1].arm == "torch"
@@ -50,8 +49,7 @@ def test_an_interval_that_is_cut_has_a_mark_and_no_other_has_one() -> None:
     (block,) = analysis.timed
     ends = {row.arm: row.ratio.high for row in block.rows if row.ratio is not None and row.ratio.high is not None}
     for line in table.lines:
-        bar = line.cells[0].bar
-        assert bar is not None
+        bar = known(line.cells[0].bar)
         assert (bar.high == 100) == bar.beyond, line.arm
     assert table.beyond
     assert table.lines[-1].arm == max(ends, key=lambda arm: ends[arm]) == "torch"

@@ -20,7 +20,7 @@ from levelfield.record.files import encode
 from levelfield.record.schema import Failure, Run
 from levelfield.report import html, names, units
 from tests.browsers import click, log, open_details, requests, show, unfold
-from tests.records_builder import make_run
+from tests.records_builder import make_run, turns_of
 from tests.report.hostile import PAYLOAD, make_hostile
 
 pytestmark = pytest.mark.browser
@@ -271,13 +271,7 @@ def test_a_case_of_another_tool_and_names_with_what_is_not_seen_have_their_windo
 
 def windows(of: TimedBlock, arm: str) -> list[tuple[int, ...]]:
     (found,) = (each for each in RUN.blocks if each.case == of.case)
-    return [
-        turn.window.samples_ns
-        for generation in found.generations
-        for each in generation.rounds
-        for turn in each.turns
-        if turn.arm == arm and turn.window is not None
-    ]
+    return [turn.window.samples_ns for turn in turns_of(found) if turn.arm == arm and turn.window is not None]
 
 
 def median_of(samples: tuple[int, ...]) -> float:

@@ -10,6 +10,7 @@ import jinja2
 import pytest
 
 from levelfield.report import pages
+from tests.records_builder import BACKENDS
 
 
 def sha256_base64(text: str) -> str:
@@ -46,13 +47,7 @@ def test_a_page_without_a_script_lets_none_run() -> None:
 
 
 MARKS = (
-    "b-torch",
-    "b-torch-compile",
-    "b-tensorflow",
-    "b-tensorflow-xla",
-    "b-jax",
-    "b-onnxruntime",
-    "b-openvino",
+    *(f"b-{name}" for name in BACKENDS),
     *(f"b-spare-{index}" for index in range(4)),
     *(f"phase-{index}" for index in range(4)),
 )

@@ -1,10 +1,9 @@
 """The verdicts in words."""
 
-import io
 import re
+from functools import partial
 
 import msgspec
-from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate
@@ -13,7 +12,7 @@ from levelfield.report import html, sentences, terminal, units
 from levelfield.report.export import rows
 from levelfield.statistics.verdicts import Verdict
 from tests.records_builder import make_run
-from tests.report.plain import plain
+from tests.report.plain import plain, printed
 
 
 def close_run(noise_scale: float) -> Run:
@@ -48,10 +47,7 @@ def test_a_quantile_of_too_few_calls_is_absent_with_the_reason_in_every_output()
     run = make_run(models=("bert",), scenarios=("latency",), max_calls=3, rounds=1)
     analysis = analyse(run)
     reason = "A p90 needs 29 calls, a p99 needs 299 calls"
-    console = Console(file=io.StringIO(), width=160)
-    terminal.show(run, analysis, console)
-    assert isinstance(console.file, io.StringIO)
-    assert reason in console.file.getvalue()
+    assert reason in printed(partial(terminal.show, run, analysis), 160)
     assert reason in html.render(run, analysis)
     for row in rows("results", run, analysis):
         assert (row["p90_ns"], row["p99_ns"], row["quantiles_absent"]) == (None, None, reason[:1].lower() + reason[1:])

@@ -2,9 +2,9 @@
 
 import csv
 import io
+from functools import partial
 
 import pytest
-from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate
@@ -15,6 +15,7 @@ from levelfield.report.results import Timed
 from levelfield.report.tables import Cell, Column
 from levelfield.report.units import NBSP, Scale
 from tests.records_builder import make_run
+from tests.report.plain import printed
 
 SLOWEST: Column[Timed] = Column(
     "Slowest launch", lambda it: max(it.row.launch_medians_ns), "time", files=("slowest_launch_ns",)
@@ -33,10 +34,7 @@ def test_a_column_that_is_added_is_in_every_format(monkeypatch: pytest.MonkeyPat
     page = html.render(run, analysis)
     assert f"Slowest launch,{NBSP}µs</th>" in page
     assert f'<td class="num">{written}</td></tr>' in page
-    console = Console(file=io.StringIO(), width=160)
-    terminal.show(run, analysis, console)
-    assert isinstance(console.file, io.StringIO)
-    assert "slowest" in console.file.getvalue()
+    assert "slowest" in printed(partial(terminal.show, run, analysis), 160)
     heading, _, first, *_ = markdown.of(table)
     assert heading.endswith("| slowest launch, µs |")
     assert first.endswith(f"| {written} |")

@@ -1,22 +1,19 @@
 """"""
 
-import io
+from functools import partial
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.record.schema import Failure, Run, Warning_
 from levelfield.report import terminal
 from tests.records_builder import make_run
+from tests.report.plain import printed
 
 
 def shown(run: Run, width: int = 120) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    terminal.show(run, analyse(run), console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return printed(partial(terminal.show, run, analyse(run)), width)
 
 
 def test_the_verdict_comes_before_the_tables() -> None:
@@ -76,10 +73,7 @@ SCREEN = 40
 
 
 def shown_of_summary(run: Run, width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    terminal.show_summary(run, analyse(run), console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return printed(partial(terminal.show_summary, run, analyse(run)), width)
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])

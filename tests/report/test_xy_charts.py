@@ -12,6 +12,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.types import ConvergenceBlock
 from levelfield.report import answers, charts, html, sentences, terminal, xy_charts
 from tests.compare.runs import with_parity
+from tests.known import known
 from tests.records_builder import make_run
 
 ARMS = ("torch", "onnxruntime", "openvino")
@@ -21,8 +22,7 @@ ANALYSIS = analyse(RUN)
 
 def test_speed_is_to_the_right_and_accuracy_down() -> None:
     for found in ANALYSIS.tradeoffs:
-        chart = xy_charts.tradeoff(found)
-        assert chart is not None
+        chart = known(xy_charts.tradeoff(found))
         assert len(chart.spots) == 7, "three in fp32, and two in each of the others"
         assert {shape for shape, _ in chart.shapes} == {"circle", "square", "triangle"}
         torch = {spot.shape: spot for spot in chart.spots if spot.label.startswith("torch,")}
@@ -112,8 +112,7 @@ def test_a_curve_is_the_median_over_seeds() -> None:
     assert [each.step for each in curve] == list(range(10, 310, 10))
     assert all(a.accuracy <= b.accuracy for a, b in itertools.pairwise(curve))
     assert curve[8].accuracy == pytest.approx(0.97 * 90 / 100), "of 90, 100, 110, 120 and 90 steps to the target"
-    chart = xy_charts.accuracy(FIRST)
-    assert chart is not None
+    chart = known(xy_charts.accuracy(FIRST))
     assert len(chart.spots) == 5
     assert [len(path.points) for path in chart.paths] == 5 * [30]
     assert chart.spots[0].label.startswith("jax: 97 % after ")
@@ -133,8 +132,7 @@ def test_what_has_no_time_has_no_mark() -> None:
 
     block = unreached(FIRST)
     assert charts.ranked(block) is None
-    chart = xy_charts.accuracy(block)
-    assert chart is not None
+    chart = known(xy_charts.accuracy(block))
     assert chart.spots == ()
     blocks = tuple(block if each is FIRST else each for each in ANALYSIS_CURVES.blocks)
     assert "no arm reached the target" in html.render(RUN_CURVES, dataclasses.replace(ANALYSIS_CURVES, blocks=blocks))

@@ -13,6 +13,7 @@ from levelfield.record.schema import Run
 from tests.benches import cut_off
 from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left
+from tests.records_builder import launches_of
 
 pytestmark = pytest.mark.docker
 
@@ -106,9 +107,7 @@ def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> No
         assert not any(launch.cache_warm or launch.failure for launch in generation.launches)
     loaded = {
         launch.arm: " ".join(library.path for library in launch.libraries)
-        for block in one.blocks
-        for generation in block.generations
-        for launch in generation.launches
+        for launch in launches_of(*one.blocks)
         if launch.libraries
     }
     assert loaded[box] == loaded[bare]

@@ -7,6 +7,7 @@ import pytest
 from levelfield import analysis, plan
 from levelfield.record.schema import Run
 from tests.benches import once, parity_of
+from tests.records_builder import launches_of
 
 
 def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
@@ -35,10 +36,5 @@ def test_everything_in_containers(tmp_path: Path, models: tuple[str, ...]) -> No
     run, _, out, code, _ = once(chosen, tmp_path / "reports", "docker")
     assert code == 0, out
     check(run, models, plan.names_of_backends())
-    libraries = {
-        launch.arm: {library.kind for library in launch.libraries}
-        for block in run.blocks
-        for generation in block.generations
-        for launch in generation.launches
-    }
+    libraries = {each.arm: {library.kind for library in each.libraries} for each in launches_of(*run.blocks)}
     assert all(libraries[name] for name in plan.names_of_backends())

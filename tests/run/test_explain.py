@@ -3,9 +3,9 @@
 import csv
 import io
 import os
+from functools import partial
 
 import pytest
-from rich.console import Console
 
 from levelfield.backends.profiling.operators import Operator
 from levelfield.errors import LevelfieldError
@@ -15,6 +15,7 @@ from levelfield.report.export import write_csv
 from levelfield.run.explain import COLUMNS, ExplainRequest, as_rows, explain, parse, rows, show
 from levelfield.schedule.listener import SilentListener
 from tests import canaries
+from tests.report import plain
 from tests.run.explained import ID, explained, profiled
 
 CORES = len(os.sched_getaffinity(0))
@@ -89,9 +90,7 @@ HOSTILE = "\x1b]0;owned\x07[bold]Conv[/] =HYPERLINK(1)\n\x9b31m"
 
 
 def printed(*operators: Operator, by_layer: bool = False, top: int = 15, width: int = 160) -> str:
-    stream = io.StringIO()
-    show(explained(*operators), Console(file=stream, width=width), by_layer=by_layer, top=top)
-    return stream.getvalue()
+    return plain.printed(partial(show, explained(*operators), by_layer=by_layer, top=top), width)
 
 
 @pytest.mark.parametrize("by_layer", [False, True])

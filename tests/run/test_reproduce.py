@@ -1,11 +1,11 @@
 """From a stranger's record to what would be run here."""
 
-import io
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from levelfield.analysis.summary import reduce
 from levelfield.compare.formats import terminal
@@ -22,6 +22,7 @@ from levelfield.run import reproduce
 from levelfield.run.reproduce import Foreign, announced, foreign_table
 from tests.commands import ROOT
 from tests.compare.runs import with_machine
+from tests.report import plain
 from tests.run.reproductions import asks, known, record
 
 
@@ -136,13 +137,9 @@ HOSTILE = "\x1b]0;owned\x07[bold]jax[/]\u202e\x9b31m"
 
 
 def printed(part: RenderableType | Comparison) -> str:
-    stream = io.StringIO()
-    console = Console(file=stream, width=200)
     if isinstance(part, Comparison):
-        terminal.show(part, console)
-    else:
-        console.print(part, highlight=False, markup=False)
-    return stream.getvalue()
+        return plain.printed(partial(terminal.show, part))
+    return plain.printed(lambda console: console.print(part, highlight=False, markup=False))
 
 
 def exact(name: str, **options: Any) -> Run:

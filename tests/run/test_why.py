@@ -1,13 +1,12 @@
 """Which cases of an `ab` are explained, and what is said of the others."""
 
 import hashlib
-import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from levelfield.backends.profiling.operators import Operator
 from levelfield.compare.ab import compare_arms
@@ -20,6 +19,7 @@ from levelfield.run.options import Options
 from levelfield.run.why import Change, Difference, compare_profiles
 from levelfield.worker.messages import Profiled
 from tests.compare.pairs import A, B, run
+from tests.report.plain import printed
 from tests.statistics.rates import check_rate
 
 
@@ -44,9 +44,9 @@ def pair(factor: float, **options: Any) -> Run:
     ids=["same", "other framework", "injected", "cold start"],
 )
 def test_what_cannot_be_explained_is_one_sentence_and_launches_nothing(made: Run, reason: str, tmp_path: Path) -> None:
-    said = io.StringIO()
-    assert why.explain(result(made, tmp_path), Options(), Console(file=said, width=200)) == []
-    assert reason in said.getvalue()
+    found: list[Difference] = []
+    assert reason in printed(lambda console: found.extend(why.explain(result(made, tmp_path), Options(), console)))
+    assert not found
     assert not (tmp_path / why.NAME).exists()
 
 
@@ -55,9 +55,7 @@ def test_what_differs_is_named_and_hostile_names_are_only_text(tmp_path: Path) -
     still = Change("MatMul", 50.0, 50.1, 0.1, -0.3, 0.5, differs=False)
     call = Change("the whole call", 60.0, 64.0, 4.0, 3.0, 5.0, differs=True)
     found = Difference("bert/latency", A.id, B.id, 8, call, (moved, still), 1.2, "a profiler")
-    said = io.StringIO()
-    why.show([found], result(pair(1.3), tmp_path), Console(file=said, width=200))
-    text = said.getvalue()
+    text = printed(partial(why.show, [found], result(pair(1.3), tmp_path)))
     assert "What differs: Gelu[red]" in text
     assert "\x1b" not in text
     assert "+3 (+2 to +4)" in text

@@ -21,6 +21,7 @@ from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
 from levelfield.schedule.rounds import ATTEMPTS, Pace, RoundScheduler, SupervisorClock
 from levelfield.worker.messages import Measured, Polled, PollMachine, ProbeMachine
+from tests.known import known
 
 CALM, BUSY = 900_000, 1_400_000
 PACE = Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=0)
@@ -37,8 +38,7 @@ class ScriptedWorker:
 
     def ask(self, request: object, _kind: object, _timeout_s: float) -> MachineProbe | Polled:
         assert isinstance(request, ProbeMachine | PollMachine)
-        assert self.script is not None
-        found = next(self.script)
+        found = next(known(self.script))
         if isinstance(found, WorkerError):
             raise found
         return Polled(found) if isinstance(request, PollMachine) else MachineProbe(found, 400_000, 500_000)
@@ -201,10 +201,8 @@ def test_where_hardly_any_probe_is_calm_no_window_waits_for_what_an_earlier_run_
         earlier.probe()
     assert earlier.close()
     where = states(itertools.repeat(BUSY))
-    assert where.levels is not None
-    assert knowledge(where.levels) == "two states seen"
+    assert knowledge(known(where.levels)) == "two states seen"
     (turn,), _ = measured(tmp_path, where, ARM)
     assert turn.polled_ns == ()
-    judged = where.judge(turn)
-    assert judged is not None
+    judged = known(where.judge(turn))
     assert judged.state == "contended", "it is judged by the lower mode all the same"

@@ -24,6 +24,7 @@ from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import RunResources
 from tests import canaries
+from tests.known import known
 
 CASE = Case("mlp", "latency", "fp32", 1, 1)
 JAX, TWIN, ORT = Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("onnxruntime", "onnxruntime")
@@ -94,8 +95,7 @@ def test_a_model_file_changes_with_the_tensors_beside_it(tmp_path: Path) -> None
     for name in ("model.onnx", "model.onnx.data", "manifest.json"):
         (tmp_path / name).write_bytes(bytes(8))
     file = ModelFile("model.onnx", "0" * 64, Artifact("mlp", "0" * 64, 8))
-    key = file_key(CASE, ORT)
-    assert key is not None
+    key = known(file_key(CASE, ORT))
     where = msgspec.structs.replace(own_site(tmp_path), files={key: file})
     found = where.stamps(CASE, ORT)
     where.remember_hashed(CASE, ORT, found)
@@ -130,8 +130,7 @@ def test_a_worker_of_a_users_own_model_reads_that_model_alone(tmp_path: Path) ->
 
 def test_a_worker_reads_the_files_of_its_model_for_all_cases_of_its_launch(tmp_path: Path) -> None:
     file, other = (ModelFile(f"onnx/{name}/model.onnx", "0" * 64, Artifact(name, "0" * 64, 8)) for name in "ab")
-    key = file_key(CASE, ORT)
-    assert key is not None
+    key = known(file_key(CASE, ORT))
     files = {key: file, key._replace(model="vit"): other}
     where = msgspec.structs.replace(own_site(tmp_path), files=files, weights_sha256={"mlp": "", "vit": ""})
     weights, of_vit = where.artifacts.weights("mlp"), where.artifacts.weights("vit")

@@ -24,7 +24,9 @@ from levelfield.schedule import run as bench
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.rounds import order
 from levelfield.schedule.run import RunInProgress
+from tests.benches import parity_of
 from tests.canaries import ARMS, Harness, plan, site, workers
+from tests.known import known
 
 FIRST, SECOND = ARMS
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
@@ -68,11 +70,8 @@ def test_a_whole_run(reports: Path) -> None:
             wanted = {arm.id for arm in block.arms} | ({block.canary} if block.canary else set())
             assert {launch.arm for launch in generation.launches} == wanted
             for launch in generation.launches:
-                assert launch.failure is None
-                assert launch.parity is not None
-                assert launch.parity.equal
-                assert launch.startup is not None
-                assert launch.startup.start_ns > 0 or launch.served
+                parity_of(launch)
+                assert known(launch.startup).start_ns > 0 or launch.served
                 assert launch.weights_sha256
                 if launch.arm != "canary" and not launch.served:
                     (arm,) = (each for each in block.arms if each.id == launch.arm)

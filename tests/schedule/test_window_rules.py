@@ -15,6 +15,7 @@ from levelfield.schedule import rounds
 from levelfield.schedule.output_verification import AFTER_WINDOWS
 from levelfield.schedule.rounds import REWARM_NS, WARM_NS
 from tests import canaries, hostile
+from tests.known import known
 from tests.schedule.windows import HONEST, launches_of, measured, requests_of, turns_of
 
 MS = 1_000_000
@@ -31,8 +32,7 @@ def test_a_window_waits_for_the_last_workers_threads(
     spinning = [turn for turns in turns_of(run) for turn in turns if turn.arm == wrong.id]
     assert len(spinning) >= 3
     for turn in spinning:
-        assert turn.settled is not None
-        assert turn.settled.busy == ()
+        assert known(turn.settled).busy == ()
     after = [
         next_
         for turns in turns_of(run)
@@ -67,8 +67,7 @@ def test_where_no_clock_can_be_read_the_time_is_fixed(reports: Path, monkeypatch
     run = canaries.Harness(canaries.plan("latency"), reports).measure()
     for turns in turns_of(run):
         for turn in turns:
-            assert turn.settling is not None
-            assert turn.settling.unseen == tuple(sorted({each.arm for each in turns}))
+            assert known(turn.settling).unseen == tuple(sorted({each.arm for each in turns}))
     assert len(asked) == sum(map(len, turns_of(run)))
     assert {each.rewarm_ns for each in asked} == {REWARM_NS}
 
@@ -84,16 +83,13 @@ def test_an_answer_that_moves_after_the_windows_is_not_equal(
     assert last.parity is not None
     assert not last.parity.equal
     assert last.parity.reason.startswith(AFTER_WINDOWS)
-    assert last.parity_after is not None
-    assert not last.parity_after.equal
+    assert not known(last.parity_after).equal
     for launch in launches_of(run, HONEST):
-        assert launch.parity is not None
-        assert launch.parity.equal
+        assert known(launch.parity).equal
     for launch in launches_of(run, HONEST)[-1:]:
-        assert launch.parity is not None
         assert launch.parity_after is not None
         assert launch.parity_after.equal
-        assert launch.parity_after.output_sha256 == launch.parity.output_sha256
+        assert launch.parity_after.output_sha256 == known(launch.parity).output_sha256
         assert launch.parity_after.projection == ()
     found = analyse(run)
     standings = {row.arm: row.standing for block in found.blocks for row in block.rows}

@@ -8,7 +8,7 @@ import pytest
 from levelfield.launchers.worker import Worker
 from levelfield.record.schema import Arm, Launch, Run, Turn
 from levelfield.worker.messages import Measure
-from tests import canaries, hostile
+from tests import canaries, hostile, records_builder
 
 HONEST = canaries.ARMS[1]
 
@@ -42,10 +42,4 @@ def turns_of(run: Run) -> list[list[Turn]]:
 
 
 def launches_of(run: Run, arm: Arm) -> list[Launch]:
-    return [
-        launch
-        for block in run.blocks
-        for generation in block.generations
-        for launch in generation.launches
-        if launch.arm == arm.id
-    ]
+    return [launch for launch in records_builder.launches_of(*run.blocks) if launch.arm == arm.id]

@@ -6,8 +6,7 @@ import pytest
 from selenium import webdriver
 
 from levelfield.share.site import publish
-from tests.axe import violations
-from tests.browsers import log, open_details, requests, show
+from tests.axe import check_page
 from tests.commands import ROOT, call
 
 PUBLISHED = sorted(path.parent for path in (ROOT / "reports").glob("*/report.html"))
@@ -29,10 +28,4 @@ def test_their_site_is_small_silent_and_accessible(browser: webdriver.Chrome, tm
     assert (published.runs, published.skipped) == (len(PUBLISHED), ())
     assert sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) <= 30e6
     for page in (site / "index.html", *sorted(site.glob("trends/*.html"))):
-        for width, scheme in ((1280, "light"), (390, "dark")):
-            show(browser, page, width=width, scheme=scheme)
-            open_details(browser)
-            assert log(browser, "browser") == []
-            assert [address for address in requests(browser) if not address.startswith("data:")] == [page.as_uri()]
-            assert violations(browser) == [], (page, width)
-            assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), (page, width)
+        check_page(browser, page)

@@ -1,6 +1,5 @@
 """Plain calls, profiled calls, plain calls: of one loaded model, with the counts and the times that were asked."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,30 +40,21 @@ def test_a_backend_without_a_profiler_is_not_supported() -> None:
         Loaded().profiled()
 
 
-@pytest.fixture
-def profiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[protocol.Subject], protocol.Profile]], None]:
-    """Give the canary a profiler: those of frameworks run in their containers (`tests/run/test_explain.py`)."""
-
-    def gives(found: Callable[[protocol.Subject], protocol.Profile]) -> None:
-        monkeypatch.setattr(protocol, "profile", lambda _name, subject: found(subject))
-
-    assert not registry.get("canary").profiler
-    return gives
-
-
 OPERATORS = (Operator("matmul", "first", 4, 3000.0),)
 
 
-def test_plain_calls_before_and_after_stand_beside_what_the_profiler_saw(profiler: Callable[..., None]) -> None:
+def test_plain_calls_before_and_after_stand_beside_what_the_profiler_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The canary is given a profiler: those of frameworks run in their containers (`tests/run/test_explain.py`)."""
     loaded = Loaded()
     before: list[int] = []
 
-    def found(subject: protocol.Subject) -> protocol.Profile:
+    def found(_name: str, subject: protocol.Subject) -> protocol.Profile:
         before.append(loaded.calls)
         times = protocol.calls(subject.step, subject.inputs, subject.budget)
         return protocol.Profile("a clock", OPERATORS, times, "Whole microseconds.")
 
-    profiler(found)
+    assert not registry.get("canary").profiler
+    monkeypatch.setattr(protocol, "profile", found)
     told = loaded.profiled()
     assert (told.source, told.operators, told.note) == ("a clock", OPERATORS, "Whole microseconds.")
     assert 4 <= len(told.profiled_ns) <= 6, "as many as were asked for"

@@ -13,19 +13,11 @@ from levelfield.worker.session import Session, concatenated
 from tests.worker.conversation import CANARY
 
 
-@pytest.fixture
-def session() -> Session:
-    options = Options(threads=1)
-    backend = registry.create("canary", options)
-    return Session(
-        CANARY, backend, options, None, messages.Load(CANARY, launch_measured=False), since_ns=time.perf_counter_ns()
-    )
-
-
-def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """OpenVINO returns a view of the same memory from every call."""
+    options, load = Options(threads=1), messages.Load(CANARY, launch_measured=False)
+    backend = registry.create("canary", options)
+    session = Session(CANARY, backend, options, None, load, since_ns=time.perf_counter_ns())
     memory = np.zeros((1, 2), np.float32)
 
     class Fed:

@@ -12,6 +12,7 @@ from levelfield.record.measured import Memory
 from levelfield.worker import team
 from levelfield.worker.messages import Failed, Probed, Reply, Trained
 from tests.commands import IMPORTS, eventually
+from tests.known import known
 from tests.launchers.scripts import gone
 
 LEADER = """
@@ -72,10 +73,8 @@ def test_cpus_are_shared_in_the_order_in_which_they_are_named() -> None:
 @needs_two_cpus
 def test_one_that_dies_is_reported_while_the_first_waits_for_it() -> None:
     with lead(WAITS) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        os.kill(int(process.stderr.readline()), signal.SIGKILL)
-        reply: Reply = msgspec.json.decode(process.stdout.readline(), type=Reply)
+        os.kill(int(known(process.stderr).readline()), signal.SIGKILL)
+        reply: Reply = msgspec.json.decode(known(process.stdout).readline(), type=Reply)
         assert isinstance(reply, Failed)
         assert reply.kind == "crashed"
         assert reply.message.startswith("Process 2 of 2 was killed (SIGKILL); the usual reason is memory")
@@ -85,8 +84,7 @@ def test_one_that_dies_is_reported_while_the_first_waits_for_it() -> None:
 @needs_two_cpus
 def test_the_others_end_with_the_first() -> None:
     with lead(WAITS) as process:
-        assert process.stderr is not None
-        other = int(process.stderr.readline())
+        other = int(known(process.stderr).readline())
         process.kill()
     assert eventually(lambda: gone(other))
 

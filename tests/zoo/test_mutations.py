@@ -2,84 +2,61 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
-from levelfield.zoo import inputs, models, parity, reference, weights
+from levelfield.zoo import inputs, models, parity, reference
 from levelfield.zoo.bert import reference as bert
 from levelfield.zoo.resnet50 import reference as resnet50
 
-Run = Callable[[], np.ndarray]
+Mistake = tuple[ModuleType, str, Callable[[Any], Callable[..., Any]]]
+"""Module, function, and what makes the wrong function of the right one."""
 
 
-def _runner(name: str, w: weights.Arrays) -> Run:
-    model = models.get(name)
-    batch = inputs.make(model, 0, 1)
-    return lambda: reference.run(model, w, batch)
+def tanh_gelu(_: Any) -> Callable[..., Any]:
+    return lambda x: np.asarray(x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
 
 
-@pytest.fixture(scope="module")
-def run_bert(bert_weights: weights.Arrays) -> Run:
-    return _runner("bert", bert_weights)
+def layer_norm_epsilon(norm: Any) -> Callable[..., Any]:
+    return lambda w, name, x, _: norm(w, name, x, 1e-5)
 
 
-@pytest.fixture(scope="module")
-def run_resnet50(resnet50_weights: weights.Arrays) -> Run:
-    return _runner("resnet50", resnet50_weights)
+def forgotten_mask(attention: Any) -> Callable[..., Any]:
+    return lambda w, name, x, mask, sizes: attention(w, name, x, np.ones_like(mask), sizes=sizes)
 
 
-@pytest.fixture(scope="module")
-def right_bert(run_bert: Run) -> np.ndarray:
-    return run_bert()
-
-
-@pytest.fixture(scope="module")
-def right_resnet50(run_resnet50: Run) -> np.ndarray:
-    return run_resnet50()
-
-
-def _caught(wrong: np.ndarray, right: np.ndarray) -> None:
-    assert parity.judge(right.astype(np.float32), right).equal
-    judgement = parity.judge(wrong.astype(np.float32), right)
-    assert not judgement.equal
-    assert judgement.errors is not None
-    assert judgement.errors.finite
-    # Not by a hair: a mistake and rounding are a decade apart.
-    assert judgement.errors.relative_l2 > 10 * parity.TOLERANCES["fp32"]
-
-
-def test_tanh_gelu(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: np.ndarray) -> None:
-    def tanh_gelu(x: np.ndarray) -> np.ndarray:
-        return np.asarray(x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
-
-    monkeypatch.setattr(bert, "gelu", tanh_gelu)
-    _caught(run_bert(), right_bert)
-
-
-def test_layer_norm_epsilon(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: np.ndarray) -> None:
-    norm = bert.norm
-    monkeypatch.setattr(bert, "norm", lambda w, name, x, _: norm(w, name, x, 1e-5))
-    _caught(run_bert(), right_bert)
-
-
-def test_forgotten_mask(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: np.ndarray) -> None:
-    attention = bert.attention
-    monkeypatch.setattr(
-        bert, "attention", lambda w, name, x, mask, sizes: attention(w, name, x, np.ones_like(mask), sizes=sizes)
-    )
-    _caught(run_bert(), right_bert)
-
-
-def test_strides_of_version_1_0(monkeypatch: pytest.MonkeyPatch, run_resnet50: Run, right_resnet50: np.ndarray) -> None:
-    conv = resnet50.conv
-
-    def conv_v1_0(
-        w: resnet50.Weights, name: str, x: resnet50.Array, stride: int = 1, padding: int = 0
-    ) -> resnet50.Array:
+def strides_of_version_1_0(conv: Any) -> Callable[..., Any]:
+    def wrong(w: Any, name: str, x: Any, stride: int = 1, padding: int = 0) -> Any:
         if name.startswith("layer") and name[6:] == ".0.conv1" and name[5] != "1":
             return conv(w, name, x, 2, padding)
         return conv(w, name, x, 1 if name.endswith("conv2") else stride, padding)
 
-    monkeypatch.setattr(resnet50, "conv", conv_v1_0)
-    _caught(run_resnet50(), right_resnet50)
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "mistakes"),
+    [
+        ("bert", [(bert, "gelu", tanh_gelu), (bert, "norm", layer_norm_epsilon), (bert, "attention", forgotten_mask)]),
+        ("resnet50", [(resnet50, "conv", strides_of_version_1_0)]),
+    ],
+    ids=["bert", "resnet50"],
+)
+def test_a_mistake_is_seen(name: str, mistakes: list[Mistake], request: pytest.FixtureRequest) -> None:
+    model = models.get(name)
+    run = partial(reference.run, model, request.getfixturevalue(f"{name}_weights"), inputs.make(model, 0, 1))
+    right = run()
+    assert parity.judge(right.astype(np.float32), right).equal
+    for module, function, mistake in mistakes:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, function, mistake(getattr(module, function)))
+            judgement = parity.judge(run().astype(np.float32), right)
+        assert not judgement.equal, function
+        assert judgement.errors is not None, function
+        assert judgement.errors.finite, function
+        # Not by a hair: a mistake and rounding are a decade apart.
+        assert judgement.errors.relative_l2 > 10 * parity.TOLERANCES["fp32"], function

@@ -26,7 +26,7 @@ trial: next ended: success 0\r
 
 def test_lines_of_services_are_told_from_the_rest() -> None:
     found = machine.lines(CONSOLE.replace("\r", ""))
-    assert [each.text for each in found] == [
+    assert list(found) == [
         "  round 1 of 2",
         "  round 1 of 2, repeated: something waited for a CPU",
         "Next: reboot, 1 more boot on this side.",

@@ -50,14 +50,12 @@ def table(
     draw = np.random.default_rng(seed + 1000)
     medians = CALL_NS * np.exp(log_medians(machine, generations, rounds, arms, seed))
     calls = medians[..., None] * np.exp(machine.call * draw.standard_normal((*medians.shape, CALLS)))
-    numbers = np.arange(medians.size, dtype=float).reshape(medians.shape)
     marks = np.zeros((generations, rounds, arms // 2), dtype=np.bool_)
     for place in disturbed:
         marks[place] = True
     return Table(
         median_ns=medians,
         mean_ns=medians * 1.01,
-        start_s=numbers * WINDOW_S,
         wall_s=np.full_like(medians, WINDOW_S),
         calls_ns=tuple(
             tuple(tuple(tuple(int(call) for call in window) for window in row) for row in each) for each in calls
@@ -65,7 +63,6 @@ def table(
         disturbed=marks,
         launch_s=np.full(generations, LAUNCH_S),
         canary_ns=None,
-        canary_s=None,
     )
 
 

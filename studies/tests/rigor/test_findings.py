@@ -66,7 +66,6 @@ def test_windows_are_laid_out_by_their_arm_not_their_order() -> None:
     for (g, generation), r in product(enumerate(one.generations), range(4)):
         for window in (window for pair in generation.rounds[r].pairs for window in pair.windows):
             assert seen.median_ns[g, r, window.arm] == window.median_ns
-            assert seen.start_s[g, r, window.arm] == pytest.approx(window.start_ns / 1e9)
     assert seen.launch_s == pytest.approx(np.full(3, 0.5))
 
 

@@ -19,6 +19,7 @@ from studies.rigor.record import Answer, Finding, Floats, Rule, Stream, Table, T
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import generation_seconds, levels_of, newest, ours
 from studies.tests.rigor.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, table
+from tests.known import known
 
 SHARED = Machine(rounds=0.04, walk=0.02)
 """A shared machine: rounds differ by 4 %, and it drifts by 2 % from generation to generation."""
@@ -48,8 +49,7 @@ def tally(rule: Rule, seen: Table, effect: float = 0.0) -> Tally:
 
 
 def share(rule: Rule, seen: Table, effect: float = 0.0) -> float:
-    wanted = tally(rule, seen, effect).wanted
-    assert wanted is not None
+    wanted = known(tally(rule, seen, effect).wanted)
     return wanted.share
 
 
@@ -61,15 +61,13 @@ def long() -> Table:
 def test_identical_arms_are_called_different_no_more_often_than_promised(long: Table) -> None:
     still = tally(rule_of(long, "bench, 5 launches"), long)
     assert still.decisions == 6 * 120
-    assert still.wanted is not None
-    assert still.wanted.low <= 0.05
+    assert known(still.wanted).low <= 0.05
     assert still.clusters == 120
 
 
 @pytest.mark.parametrize("effect", [0.02, 0.05])
 def test_power_is_what_the_variance_says(long: Table, effect: float) -> None:
-    found = tally(rule_of(long, "bench, 10 launches"), long, effect).wanted
-    assert found is not None
+    found = known(tally(rule_of(long, "bench, 10 launches"), long, effect).wanted)
     # The midmean of five windows averages three of them: its efficiency is about that of four.
     least = power(effect, Design(10, 3, SHARED.launch, SHARED.window), alpha=0.05)
     most = power(effect, Design(10, 5, SHARED.launch, SHARED.window), alpha=0.05)

@@ -62,7 +62,6 @@ def order(row: types.RankedRow) -> tuple[int, int, float]:
 
 
 def _why_unranked(rows: Iterable[types.RankedRow]) -> str:
-    """Return why no row of a block has a rank."""
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:
         return Counter(shown).most_common(1)[0][0]

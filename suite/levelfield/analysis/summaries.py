@@ -163,9 +163,5 @@ def controls_before(reports: Path, machine: Fingerprint) -> tuple[ControlDraw, .
         one.id: one for one in found if one is not None and one.machine == key and not one.labels and is_own(one, seal)
     }
     runs = sorted(known.values(), key=lambda one: (one.started, one.id), reverse=True)
-    return tuple(islice((draw for one in runs for draw in one.controls if _is_plausible(draw)), MOST_CONTROLS))
-
-
-def _is_plausible(draw: ControlDraw) -> bool:
-    """Return whether identical programs can have shown such a ratio."""
-    return 1 / LARGEST_RATIO < draw.ratio < LARGEST_RATIO
+    draws = (draw for one in runs for draw in one.controls if 1 / LARGEST_RATIO < draw.ratio < LARGEST_RATIO)
+    return tuple(islice(draws, MOST_CONTROLS))

@@ -157,11 +157,6 @@ def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Setti
         yield _result(CANARY, canary, settings.launcher, ("median call", "ns"), "shown", median)
 
 
-def _image_group(arm: Arm, launcher: str) -> str:
-    stem = f"{arm.variant}@{arm.version}" if arm.version else arm.variant
-    return environment.image_group(arm.image, stem, elsewhere(arm.launcher or launcher, launcher))
-
-
 def _goal(case: Case, settings: Settings) -> str:
     """Return what makes it another question: another target."""
     if case.definition.driven_as == "Server" and settings.latency_target_ms is not None:
@@ -176,10 +171,11 @@ def _result(
     known = estimate if estimate is not None and trusted and _sound(estimate.value) else None
     low, high = (known.low, known.high) if known is not None else (None, None)
     bounded = _sound(low) and _sound(high)
+    stem = f"{arm.variant}@{arm.version}" if arm.version else arm.variant
     return Result(
         id=name,
         arm=arm.id,
-        image=_image_group(arm, launcher),
+        image=environment.image_group(arm.image, stem, elsewhere(arm.launcher or launcher, launcher)),
         metric=measure[0],
         unit=measure[1],
         standing=standing,

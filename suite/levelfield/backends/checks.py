@@ -96,11 +96,7 @@ def require_names(backend: str, expected: Collection[str], found: Collection[str
 
 def as_defined(model: Model) -> Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]:
     """Return what shows an output as the model defines it, where it was computed with channels last."""
-    return images_first if len(model.output.shape) == IMAGE_DIMENSIONS else _unchanged
-
-
-def _unchanged(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    return array
+    return images_first if len(model.output.shape) == IMAGE_DIMENSIONS else lambda array: array
 
 
 def images_first(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

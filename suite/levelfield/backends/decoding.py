@@ -31,10 +31,6 @@ class DecodingSource(msgspec.Struct, frozen=True):
     """Whether caches are as long as what is in them, and longer after every call; else they have the context's size."""
 
 
-def _itself(cache: Any) -> Any:  # noqa: ANN401 (a framework's own)
-    return cache
-
-
 class Decoder(msgspec.Struct, frozen=True):
     """A model with a cache, which stays with the framework."""
 
@@ -46,7 +42,7 @@ class Decoder(msgspec.Struct, frozen=True):
     vocabulary), in host memory. The array may be one that the next call overwrites."""
     one_cache: bool = False
     """Whether a new cache takes the place of the one before."""
-    branch: Callable[[Any], Any] = _itself
+    branch: Callable[[Any], Any] = lambda cache: cache
     """Return a cache to extend, so that the one given can be extended again from where it stands; part of the timed
     call. Caches of a fixed size are written over, and need no other."""
 

@@ -107,7 +107,7 @@ class TensorFlow:
         call, names, constant = function.get_concrete_function(), self._names, tf.constant
 
         def step(inputs: Arrays) -> Any:  # noqa: ANN401 (whatever the network returns)
-            return outputs(call(*[constant(inputs[name]) for name in names]), _array)
+            return outputs(call(*[constant(inputs[name]) for name in names]), lambda tensor: tensor.numpy())
 
         step(source.example)
         return step
@@ -311,10 +311,6 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
         if _PLACED.fullmatch(node.op)
     }
     return output, tuple(sorted({op for op, device in nodes if f":{kind}:" not in device}))
-
-
-def _array(tensor: Any) -> npt.NDArray[np.generic]:  # noqa: ANN401 (a tensor)
-    return tensor.numpy()  # type: ignore[no-any-return]
 
 
 class TensorFlowXLA(TensorFlow):

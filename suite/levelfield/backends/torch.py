@@ -116,7 +116,8 @@ class Torch:
 
         def step(inputs: Arrays) -> Any:  # noqa: ANN401 (whatever the network returns)
             with inference_mode():
-                return outputs(call(*[from_numpy(inputs[name]) for name in names]), _array)
+                given = [from_numpy(inputs[name]) for name in names]
+                return outputs(call(*given), lambda tensor: tensor.detach().numpy())
 
         step(source.example)
         return step
@@ -321,7 +322,3 @@ def _reductions(torch: Any) -> str:  # noqa: ANN401 (the same)
     products = torch.backends.cuda.matmul
     narrow = products.allow_bf16_reduced_precision_reduction or products.allow_fp16_reduced_precision_reduction
     return "parts may be added in the lower precision (its default)" if narrow else "parts are added in fp32"
-
-
-def _array(tensor: Any) -> npt.NDArray[np.generic]:  # noqa: ANN401 (a tensor)
-    return tensor.detach().numpy()  # type: ignore[no-any-return]

@@ -205,7 +205,7 @@ def _replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN
         # gloo would look this host's name up, which a container without a network cannot.
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"
         dist.init_process_group(
-            _library(device),
+            "gloo" if device == "cpu" else "nccl",
             init_method=f"tcp://{replica.authorities[0]}",
             rank=replica.rank,
             world_size=replica.processes,
@@ -215,9 +215,4 @@ def _replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN
 
 
 def _engine_settings() -> dict[str, str]:
-    """Read back which engine it is."""
     return {"engine": f"DistributedDataParallel over {dist.get_backend()}", "processes": str(dist.get_world_size())}
-
-
-def _library(device: str) -> str:
-    return "gloo" if device == "cpu" else "nccl"

@@ -25,16 +25,14 @@ def start() -> NoReturn:
         _leave(0, None)
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     """End at once: nothing was begun, and an exception could be lost in the middle of an import."""
-    del number, frame
     os.write(2, b"Interrupted.\n")
     os._exit(INTERRUPTED)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """End as Ctrl-C does: workers stopped, what was measured kept."""
-    del number, frame
     raise KeyboardInterrupt
 
 

@@ -20,6 +20,7 @@ from click.shell_completion import (
     get_completion_class,
 )
 
+from levelfield import scenarios
 from levelfield.errors import LevelfieldError
 from levelfield.options.registry import COMPLETERS
 
@@ -73,51 +74,39 @@ add_completion_class(_Bash, "bash")
 add_completion_class(_Fish, "fish")
 
 
-def _models(context: click.Context, typed: str) -> Iterable[str]:
+def _models(_context: click.Context, _typed: str) -> Iterable[str]:
     from levelfield.zoo import models as zoo
 
-    del context, typed
     return zoo.names()
 
 
-def _scenarios(context: click.Context, typed: str) -> Iterable[str]:
-    from levelfield import scenarios as known
-
-    del context, typed
-    return known.NAMES
-
-
-def _profiles(context: click.Context, typed: str) -> Iterable[str]:
+def _profiles(_context: click.Context, _typed: str) -> Iterable[str]:
     from levelfield.plan.profiles import PROFILES
 
-    del context, typed
     return PROFILES
 
 
-def _runs(context: click.Context, typed: str) -> Iterable[str]:
+def _runs(context: click.Context, _typed: str) -> Iterable[str]:
     """Return the ids of runs in the folder of reports, the newest first."""
     from levelfield.record import files, page
 
-    del typed
     reports = Path(context.params.get("reports") or "reports")
     kept = (page.NAME, files.NAME, files.JOURNAL)
     found = {path.parent.name for name in kept for path in reports.glob(f"*/{name}")}
     return sorted(found, reverse=True)
 
 
-def _images(context: click.Context, typed: str) -> Iterable[str]:
+def _images(_context: click.Context, _typed: str) -> Iterable[str]:
     from levelfield.images import catalogue
 
-    del context, typed
     return catalogue.images()
 
 
-def _arms(context: click.Context, typed: str) -> Iterator[str]:
+def _arms(_context: click.Context, typed: str) -> Iterator[str]:
     """Yield every backend; and its versions where one backend is typed to its end."""
     from levelfield.backends import registry
     from levelfield.images import catalogue
 
-    del context
     backend, at, _ = typed.partition("@")
     for name in registry.all_names():
         if not at:
@@ -131,10 +120,7 @@ def _beginning(typed: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _one(choices: _Choices) -> _Completer:
-    """Return what completes one name."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        del param
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(choice) for choice in _beginning(incomplete, choices(ctx, incomplete))]
 
     return complete
@@ -143,8 +129,7 @@ def _one(choices: _Choices) -> _Completer:
 def _several(choices: _Choices) -> _Completer:
     """Return what completes the last name of a list; those that stand in it already are left out."""
 
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        del param
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, last = incomplete.rpartition(",")
         taken = before.split(",")
         left = (choice for choice in _beginning(last, choices(ctx, last)) if choice not in taken)
@@ -158,7 +143,7 @@ arm, runs, images = _one(_arms), _one(_runs), _one(_images)
 COMPLETERS.update(
     models=_several(_models),
     backends=_several(_arms),
-    scenarios=_several(_scenarios),
+    scenarios=_several(lambda *_: scenarios.NAMES),
     profile=_one(_profiles),
     resume=runs,
 )

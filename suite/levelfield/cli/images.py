@@ -236,10 +236,6 @@ def clean(*, yes: bool) -> None:
 
 
 def _check(names: Sequence[str], *, as_json: bool) -> int:
-    """Check locks, and print what was found.
-
-    Raises LevelfieldError: as in `images.lock_check.check`.
-    """
     from levelfield.images import base, lock_check
     from levelfield.record.references import parse
 

@@ -87,7 +87,6 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
 
 
 def _measured(seconds: float, launcher: str | None, base: "Source", console: Console) -> "MachineMeasured":
-    """Measure the machine's states and print them."""
     from levelfield.launchers.needs import choose
     from levelfield.report.progress import opened
     from levelfield.run import machine_check
@@ -175,7 +174,6 @@ def _show_listed(answer: "Listed", console: Console) -> None:
 
 
 def _show_file(file: "File", console: Console) -> None:
-    """Print what an ONNX file is."""
     console.print(
         escape(f"{file.file}: {file.size_bytes:,} bytes, {file.precision}, operator set {file.opset}, IR {file.ir}"),
         highlight=False,

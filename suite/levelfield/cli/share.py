@@ -189,8 +189,7 @@ def _line(text: str) -> str:
 def _at_most(seconds: float) -> Iterator[None]:
     """End what takes longer: a report may have been made to keep its reader busy."""
 
-    def late(number: int, frame: FrameType | None) -> None:
-        del number, frame
+    def late(_number: int, _frame: FrameType | None) -> None:
         raise LevelfieldError(
             f"Checking it takes longer than {seconds:.0f} s.", fix="No run takes that; it was made to, or damaged."
         )

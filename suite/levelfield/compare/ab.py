@@ -218,7 +218,6 @@ def _share_of_cases(count: int, total: int) -> str:
 
 
 def _largest(found: Sequence[Row]) -> str:
-    """Name the largest of some changes, with its interval."""
     row = max(found, key=lambda row: abs(math.log(row.ratio.value)) if row.ratio else 0.0)
     case = phrases.case(row)
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:

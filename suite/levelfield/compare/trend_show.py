@@ -85,17 +85,13 @@ def _points(one: SeriesTrend, last: int) -> Table:
         Column("run", lambda it: it.run, numeric=False),
         Column(
             _metric(series),
-            _estimate,
+            lambda point: None if point.estimate is None else Estimate(point.estimate, point.low, point.high),
             _KINDS[series.unit],
             interval="95 % in the minutes of the run" if any(point.low for point in points) else "",
         ),
         Column("", remark, numeric=False),
     )
     return tables.make("", columns, points)
-
-
-def _estimate(point: Point) -> Estimate | None:
-    return None if point.estimate is None else Estimate(point.estimate, point.low, point.high)
 
 
 _DIFFERENCES: tuple[Column[Difference], ...] = (

@@ -122,7 +122,6 @@ def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row
 
 
 def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[Sequence[Answer]]) -> Row:
-    """Return what is said of a case from its boots."""
     verdict = of_metric(found.verdict, row.metric)
     outcomes: dict[Verdict, Outcome] = {Verdict.SAFE: "fine", Verdict.FASTER: "fine", Verdict.SLOWER: "worse"}
     judged = msgspec.structs.replace(
@@ -168,7 +167,6 @@ def _estimate(found: Ratio | None) -> Estimate | None:
 
 
 def _undecided(row: Row, reason: str, verdict: Verdict = Verdict.UNDECIDED) -> Row:
-    """Take back a verdict."""
     return msgspec.structs.replace(
         row, verdict=verdict, outcome="undecided", reason=reason, confidence=None, further=None
     )
@@ -205,7 +203,6 @@ def _drift_not_attributable(found: Drift) -> Drift:
 
 
 def _answer(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate, to_come: str) -> str:
-    """Return the answer in one line: is it safe."""
     if not rows:
         return "Not decided: nothing was measured on both sides."
     head = _head(rows, drifts)

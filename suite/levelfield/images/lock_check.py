@@ -169,14 +169,9 @@ def _loose(line: str, source: Path, kept: Container[str | None], pinned: dict[st
     name = canonicalize_name(Requirement(exact["start"].strip()).name)
     if name in kept:
         return line
-    pinned[name] = _below_images(source)
-    return exact["start"].strip()
-
-
-def _below_images(source: Path) -> str:
-    """Return a file's path below `images/`: this tool's own, or a plug-in's."""
     file, own = source.resolve(), images_root().resolve()
-    return file.relative_to(own if file.is_relative_to(own) else file.parents[1]).as_posix()
+    pinned[name] = file.relative_to(own if file.is_relative_to(own) else file.parents[1]).as_posix()  # a plug-in's
+    return exact["start"].strip()
 
 
 def _resolved(lock: Lock, source: Path, lines: list[str]) -> dict[str, str]:

@@ -301,7 +301,6 @@ def _asking(registry: str) -> Iterator[None]:
 
 
 def _refused(registry: str, reason: str) -> LevelfieldError:
-    """Return the error for a registry that cannot be used."""
     return LevelfieldError(
         f"The registry {registry} cannot be used: {clause(reason, 300)}.",
         fix="Check the address, and that the container engine reaches it and trusts its certificate; where it asks who "

@@ -96,9 +96,8 @@ def settings(places: Places = NOWHERE_ELSE) -> Settings:
     """
     result = subprocess.run([*pip_command(), "config", "list"], capture_output=True, text=True, check=False)
     if result.returncode:
-        raise LevelfieldError(
-            f"pip cannot read its own configuration: {_last_line(result.stderr)}", fix="See `pip config debug`."
-        )
+        said = without_addresses(result.stderr.strip()).splitlines() or ["it said nothing"]
+        raise LevelfieldError(f"pip cannot read its own configuration: {said[-1]}", fix="See `pip config debug`.")
     found = _parse(result.stdout)
     return msgspec.structs.replace(
         found,
@@ -161,8 +160,3 @@ def wheel_platform_arguments(python: str) -> list[str]:
 def without_addresses(text: str) -> str:
     """Return a message of pip or uv without the addresses in it, which may hold passwords."""
     return re.sub(r"[a-z+]+://\S+", "(an index)", text)
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return without_addresses(lines[-1]) if lines else "it said nothing"

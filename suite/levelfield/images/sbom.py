@@ -117,7 +117,8 @@ def make(
         bom_ref=f"levelfield/{lock.image}:{stem}",
         properties=[Property(name=PROPERTY + name, value=value) for name, value in facts.items() if value],
     )
-    parts = [*(_wheel(pin) for pin in lock.pins), *(_package(package) for package in packages)]
+    parts = [_component(pin, PackageURL(type="pypi", name=pin.name, version=pin.version)) for pin in lock.pins]
+    parts += [_package(package) for package in packages]
     parts += [_plugin(name, version) for name, version in sorted(plugins.items())]
     named = "\n".join([root.name, stem, *facts.values(), *(str(part.bom_ref.value) for part in parts)])
     bill = Bom(
@@ -128,10 +129,6 @@ def make(
     bill.register_dependency(root, parts)
     plain = msgspec.json.decode(JsonV1Dot6(bill).output_as_string())
     return msgspec.json.format(msgspec.json.encode(plain, order="deterministic"), indent=2) + b"\n"
-
-
-def _wheel(pin: catalogue.Pin) -> Component:
-    return _component(pin, PackageURL(type="pypi", name=pin.name, version=pin.version))
 
 
 def _plugin(name: str, version: str) -> Component:

@@ -243,7 +243,20 @@ class Package(msgspec.Struct, frozen=True):
     """It begins again at zero after this much: at 200 W some tens of minutes, on old processors one."""
 
 
-class Rapl:
+class Closing:
+    """What is closed at the end of a `with`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Rapl(Closing):
     """The open counters of all packages."""
 
     def __init__(self, root: Path = ROOT) -> None:
@@ -251,12 +264,6 @@ class Rapl:
         self._why = _open(root, self._zones)
         if self._why:
             self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def read(self) -> tuple[Package, ...] | Absent:
         """Read every package; absent where one does not answer, since a sum without it would be wrong."""

@@ -18,11 +18,11 @@ Z. Yang, K. Adamek, W. Armour (2024). Part-time Power Measurements: nvidia-smi's
 import contextlib
 import time
 from collections.abc import Collection, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
-from levelfield.machine.counters import Value, growth
+from levelfield.machine.counters import Closing, Value, growth
 from levelfield.machine.gpu import Problem, close, opened
 from levelfield.machine.reading import if_known
 from levelfield.record.schema import Absent, DeviceUse
@@ -69,7 +69,7 @@ class Reading(msgspec.Struct, frozen=True):
     """For how long each policy lowered clocks so far; without those that the GPU does not count."""
 
 
-class Device:
+class Device(Closing):
     """One GPU, by its index as NVML counts, read through NVML."""
 
     def __init__(self, index: int) -> None:
@@ -84,12 +84,6 @@ class Device:
                 self._watch = Watch(self._nvml, self._handle)
             except self._nvml.NVMLError as error:
                 self._why = Absent(f"GPU {index} does not answer: {error}")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the library; safe to call twice."""

@@ -29,15 +29,12 @@ def disks(needs: Needs) -> list[Finding]:
     first: dict[int, Path] = {}
     needed: dict[int, int] = {}
     for folder, count_bytes in needs.folders.items():
-        place = _existing(folder.expanduser().absolute())
+        place = folder.expanduser().absolute()
+        place = next(parent for parent in (place, *place.parents) if parent.exists())
         device = place.stat().st_dev
         first.setdefault(device, place)
         needed[device] = needed.get(device, 0) + count_bytes
     return [disk(folder, needed[device]) for device, folder in first.items()]
-
-
-def _existing(folder: Path) -> Path:
-    return next(parent for parent in (folder, *folder.parents) if parent.exists())
 
 
 def disk(folder: Path, needed_bytes: int) -> Finding:

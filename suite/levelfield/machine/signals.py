@@ -8,12 +8,12 @@ import operator
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from levelfield.machine import control_groups, counters
-from levelfield.machine.counters import Open, Package, Rapl, Value, growth, spent_uj
+from levelfield.machine.counters import Closing, Open, Package, Rapl, Value, growth, spent_uj
 from levelfield.machine.cpu import siblings
 from levelfield.machine.reading import ROOT, Facts, if_known, online
 from levelfield.record.cpu_lists import as_text
@@ -75,7 +75,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Energy counters of the processor's packages."""
 
 
-class Signals:
+class Signals(Closing):
     """Open counters of this machine.
 
     `cpus`: CPUs the workers are pinned to; busy and stolen time are counted on these and on the threads that share
@@ -97,12 +97,6 @@ class Signals:
         self._processes: set[int | Literal["self"]] = set()
         self._busy, self.busy_source = self._choose_busy(root)
         self._rapl = Rapl(root)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         for file in self._files:
@@ -135,7 +129,7 @@ class Signals:
                 _NO_QUOTA,
                 counters.throttled_periods,
             ),
-            frequency_khz=counters.combined(self._frequency, _mean, _NO_FREQUENCY),
+            frequency_khz=counters.combined(self._frequency, lambda each: sum(each) // len(each), _NO_FREQUENCY),
             temperature_mc=counters.combined(self._temperature, max, "the processor shows no temperature here"),
             packages=self._rapl.read(),
         )
@@ -252,7 +246,3 @@ def _content(file: Open | Absent) -> bytes | Absent:
         return file.read()
     except OSError as error:
         return Absent(f"a counter cannot be read any more: {error.strerror or error}")
-
-
-def _mean(values: list[int]) -> int:
-    return sum(values) // len(values)

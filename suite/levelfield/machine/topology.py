@@ -265,7 +265,6 @@ def _affinity(root: Path) -> Sequence[int] | None:
 
 
 def _listed(content: object) -> tuple[int, ...] | None:
-    """Read a list of CPUs or nodes; None where there is none."""
     return cpu_list(content) if isinstance(content, str) and content else None
 
 

@@ -65,14 +65,12 @@ def cases(
 
 
 def _refuse_operators(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
-    """Refuse operators as networks."""
     single = [name for name in chosen if name in models.operators()]
     if single and not any(get(scenario).operators for scenario in scenarios):
         raise LevelfieldError(f"{single[0]} is a single operator.", fix="Ask for --scenarios operators.")
 
 
 def _refuse_networks(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
-    """Refuse networks as operators."""
     if all(get(scenario).operators for scenario in scenarios):
         raise LevelfieldError(
             f"{', '.join(chosen)}: no operator here has the shape of a layer of it.",
@@ -114,7 +112,6 @@ def _with_control(arms: tuple[Arm, ...], case: Case, selection: Selection) -> tu
 
 
 def _slowed(arms: tuple[Arm, ...], selection: Selection) -> tuple[Arm, ...]:
-    """Slow down the arm that was named."""
     if selection.inject is None:
         return arms
     amount, name = selection.inject

@@ -130,7 +130,6 @@ def _on_gpu(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> Placem
 
 
 def _variants_of(arm: Arm, request: DeviceRequest) -> Mapping[str, str]:
-    """Return the CUDA variants that an arm may run in."""
     if not request.locked:
         return {CUDA: ""} if CUDA in registry.get(arm.backend).devices else {}
     there = build.cuda_variants(arm.image, arm.version)

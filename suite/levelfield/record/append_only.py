@@ -9,7 +9,6 @@ import fcntl
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 import msgspec
@@ -55,7 +54,6 @@ class AppendOnly(Generic[E]):
             raise self._cannot_write(error) from error
 
     def _lock(self) -> None:
-        """Lock the file by flock(2)."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -99,9 +97,7 @@ class AppendOnly(Generic[E]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

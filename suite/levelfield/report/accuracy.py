@@ -100,16 +100,12 @@ def _written(found: Score | Loss, value: float, *, difference: bool = False) -> 
     return Cell(f"{sign}{write(value)}{'' if correlation else f'{units.NBSP}{unit}'}", interval)
 
 
-def _p(loss: Loss) -> str | None:
-    return None if loss.p is None else units.digits(loss.p, 2) if loss.p >= 0.001 else "< 0.001"
-
-
 _LOSSES: tuple[Column[Loss], ...] = (
     Column("Measure", lambda loss: loss.metric),
     Column("Difference", lambda loss: _written(loss, loss.difference, difference=True)),
     Column("Right in fp32 alone", lambda loss: loss.lost),
     Column("Right here alone", lambda loss: loss.gained),
-    Column("P", _p),
+    Column("P", lambda loss: None if loss.p is None else units.digits(loss.p, 2) if loss.p >= 0.001 else "< 0.001"),
     Column("Other answers", lambda loss: loss.changed),
 )
 

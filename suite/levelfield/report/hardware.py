@@ -138,7 +138,6 @@ def _title(block: CostBlock) -> str:
 
 
 def _notes(block: CostBlock) -> tuple[str, ...]:
-    """Say why there are no numbers."""
     arms: dict[str, list[str]] = {}
     for row in block.rows:
         if isinstance(row.cost, Absent):

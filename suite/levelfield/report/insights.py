@@ -138,7 +138,6 @@ def _headrooms(found: Sequence[types.Headroom]) -> Table:
 
 
 def _uses(uses: Sequence[types.CaseUse]) -> Table:
-    """Return what bounds each case, arm by arm."""
     arms = dict.fromkeys(each.arm for use in uses for each in use.uses)
 
     def column(arm: str) -> Column[types.CaseUse]:

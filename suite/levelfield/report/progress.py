@@ -10,7 +10,6 @@ is measured.
 import time
 from collections.abc import Callable
 from datetime import datetime
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -73,9 +72,7 @@ class Log:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave nothing to undo."""
 
     def say(self, text: str) -> None:
@@ -143,9 +140,7 @@ class Terminal:
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.update(Text(""), refresh=True)
         self._live.stop()
 

@@ -22,7 +22,8 @@ def sentence(analysis: Analysis) -> str:
         return f"The state of the machine during this run is not known: {found.reason.rstrip('.')}."
     probes = units.plural(found.probes, "probe")
     share = f"{units.percent(found.low_share)} of {probes}"
-    unlike = ", except where a case says otherwise" if _any_unlike(analysis) else ""
+    differs = any(_unlike(block, analysis) or _starved(block, analysis) for block in analysis.timed)
+    unlike = ", except where a case says otherwise" if differs else ""
     match found.knowledge:
         case "contended throughout":
             return (
@@ -71,10 +72,6 @@ def is_calm(block: TimedBlock) -> bool:
     return (
         block.states is not None and bool(block.states.calm) and not any(row.windows_of == "all" for row in block.rows)
     )
-
-
-def _any_unlike(analysis: Analysis) -> bool:
-    return any(_unlike(block, analysis) or _starved(block, analysis) for block in analysis.timed)
 
 
 def _contention(analysis: Analysis) -> str:

@@ -69,7 +69,8 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
     if states.sentence(analysis):
         yield text(states.sentence(analysis), "dim")
     if sentences.parity(analysis) not in answers.overall(analysis):
-        yield text(sentences.parity(analysis), _parity_style(analysis))
+        all_equal = analysis.status.answers_compared == analysis.status.answers_equal
+        yield text(sentences.parity(analysis), "green" if all_equal else "bold red")
     if analysis.status.rounds_disturbed:
         yield text(sentences.disturbed(analysis), "yellow")
 
@@ -174,10 +175,6 @@ def _insights(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
                     yield rendered(replace(table, lines=shown))
         if left:
             yield text(f"  {left} more in the report", "dim")
-
-
-def _parity_style(analysis: Analysis) -> str:
-    return "green" if analysis.status.answers_compared == analysis.status.answers_equal else "bold red"
 
 
 def _reasons(block: types.RankedBlock) -> Iterator[Text]:

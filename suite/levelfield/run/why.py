@@ -140,8 +140,8 @@ def explainable(found: AbResult) -> tuple[list[Row], str]:
     return sorted(profiled, key=lambda row: abs(row.ratio.value - 1) if row.ratio else 0.0, reverse=True), ""
 
 
-def explain(found: AbResult, options: Options, console: Console, *, cases: int = 1) -> list[Difference]:
-    """Profile both arms of the cases that differ most, and write what was found beside the record."""
+def explain(found: AbResult, options: Options, console: Console) -> list[Difference]:
+    """Profile both arms of the case that differs most, and write what was found beside the record."""
     rows, nothing = explainable(found)
     if not rows:
         console.print(escape(nothing), highlight=False)
@@ -150,18 +150,16 @@ def explain(found: AbResult, options: Options, console: Console, *, cases: int =
     launcher, _ = choose(found.run.settings.launcher, base=options.base)
     launchers = launchers_by_name((arm.launcher for arm in made.answering), launcher, base=options.base)
     pair = arms(found.run)
-    differences = []
+    case = rows[0].case
+    plan = msgspec.structs.replace(made, blocks=tuple(block for block in made.blocks if block.case == case))
     with opened(console) as listener:
-        for row in rows[:cases]:
-            blocks = tuple(block for block in made.blocks if block.case == row.case)
-            plan = msgspec.structs.replace(made, blocks=blocks)
-            resources = prepare(plan, launcher, listener, launchers=launchers, judged=False)
-            old, new = (ExplainRequest(f"{arm.id}/{row.case.id}", arm, row.case, plan) for arm in pair)
-            try:
-                profiles = profile_pairs(old, new, resources, listener, launches=LAUNCHES)
-            finally:
-                remove_caches(resources.caches)
-            differences.append(compare_profiles(row.case.id, pair[0].id, pair[1].id, profiles))
+        resources = prepare(plan, launcher, listener, launchers=launchers, judged=False)
+        old, new = (ExplainRequest(f"{arm.id}/{case.id}", arm, case, plan) for arm in pair)
+        try:
+            profiles = profile_pairs(old, new, resources, listener, launches=LAUNCHES)
+        finally:
+            remove_caches(resources.caches)
+    differences = [compare_profiles(case.id, pair[0].id, pair[1].id, profiles)]
     write_atomically(_file(found), msgspec.json.format(msgspec.json.encode(differences), indent=2) + b"\n")
     return differences
 

@@ -257,7 +257,6 @@ def _described(own: Reference, root: str, reads: str) -> Own:
 
 
 def _loaded_as(case: Case) -> str:
-    """Return the scenario that a worker loads for."""
     if case.definition.operators and case.stays_on_device:
         return "latency-device"
     return case.definition.loaded_as or case.scenario

@@ -15,7 +15,7 @@ from levelfield.record.disturbance import Disturbed
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, RooflineKnown
 from levelfield.record.measured import RooflineSamples
-from levelfield.record.schema import Absent, Roofline, Run
+from levelfield.record.schema import Absent, Roofline
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.preparation import canary_arm
 from levelfield.schedule.resources import RunResources
@@ -41,18 +41,13 @@ def probe(folder: Path, resources: RunResources, listener: ProgressListener) -> 
         return
     listener.say("measuring how fast this machine multiplies matrices and moves memory")
     thread_counts = sorted({block.case.threads for block in run.blocks if block.case.device == "cpu"})
+    budget_ns = SMOKE_BUDGET_NS if "smoke" in run.labels else BUDGET_NS
     try:
-        found: tuple[Roofline, ...] | Absent = tuple(
-            _measured(resources, threads, _budget_ns(run)) for threads in thread_counts
-        )
+        found: tuple[Roofline, ...] | Absent = tuple(_measured(resources, each, budget_ns) for each in thread_counts)
     except WorkerError as error:
         found = Absent(error.message)
     with Journal(folder / JOURNAL) as written:
         written.write(RooflineKnown(found or Absent("nothing is computed on the CPU")))
-
-
-def _budget_ns(run: Run) -> int:
-    return SMOKE_BUDGET_NS if "smoke" in run.labels else BUDGET_NS
 
 
 def _measured(resources: RunResources, threads: int, budget_ns: int) -> Roofline:

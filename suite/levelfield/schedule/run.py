@@ -136,7 +136,6 @@ class RunInProgress:
         return kept
 
     def _make(self, made: Pass, *, closing: bool, may_break: bool = False) -> bool:
-        """Make a pass."""
         began = time.monotonic()
         self._passes = made.number + 1
         self._paused_s = 0.0
@@ -202,7 +201,6 @@ class RunInProgress:
         return [block for block in timed if block.case.id not in self._left_out and self._generations.answering(block)]
 
     def _may_be_last(self, blocks: Sequence[Block]) -> bool:
-        """Return whether the pass that these blocks are measured in may be the last."""
         taken = max(len(block.generations) for block in blocks)
         return self._by_clock is None or self._clock.may_be_last(taken, self._spent_s(), self._pass_s)
 

@@ -25,8 +25,6 @@ State: TypeAlias = Literal["holds", "broken", "open", "unverified"]
 MAX_SBOM_BYTES = 32 * 1024 * 1024
 SBOM_NAME = re.compile(r"sbom/[A-Za-z0-9_@+][A-Za-z0-9@._+-]{0,200}\.cdx\.json")
 """What a statement may call a bill of materials: a file of that folder, and nothing else."""
-BROKEN = pages.DAMAGED
-"""Exit code where something is not what it was when it was made."""
 _FIX = "Name a report's HTML file or a run's folder, such as reports/RUN."
 
 

@@ -63,17 +63,16 @@ class PairedShares(msgspec.Struct, frozen=True):
     """Exact, two-sided: as likely to be lost as to be gained."""
     lost: int
     gained: int
-    confidence: float
 
 
-def compare(lost: int, gained: int, items: int, *, confidence: float = 0.95) -> PairedShares:
-    """Return the difference of two shares of the same items, with its interval and McNemar's exact p value.
+def compare(lost: int, gained: int, items: int) -> PairedShares:
+    """Return the difference of two shares of the same items, with its 95 % interval and McNemar's exact p value.
 
     The interval is the adjusted Wald interval of Bonett and Price: one item is added to those that were lost and to
     those that were gained. It covers well from some twenty items on, also where few items differ.
 
     `lost`, `gained`: items that are right in the first answers alone, and in the second alone. `items`: all of them.
-    `confidence`: of the interval. Raises ValueError: no items, or more were lost and gained than there are.
+    Raises ValueError: no items, or more were lost and gained than there are.
 
     References
     ----------
@@ -89,13 +88,12 @@ def compare(lost: int, gained: int, items: int, *, confidence: float = 0.95) -> 
     >>> round(found.difference, 3), round(found.p, 3)
     (-0.05, 0.125)
     """
-    checked_confidence(confidence)
     if items < 1 or lost < 0 or gained < 0 or lost + gained > items:
         raise ValueError(f"{lost} lost and {gained} gained of {items} is no comparison of shares.")
     adjusted_lost, adjusted_gained = (lost + 1) / (items + 2), (gained + 1) / (items + 2)
     middle = adjusted_gained - adjusted_lost
     error = math.sqrt((adjusted_lost + adjusted_gained - middle**2) / (items + 2))
-    half = float(scipy.special.ndtri(0.5 + confidence / 2)) * error
+    half = float(scipy.special.ndtri(0.975)) * error
     smaller, changed = min(lost, gained), lost + gained
     p = min(1.0, 2 * float(scipy.special.bdtr(smaller, changed, 0.5))) if changed else 1.0
     return PairedShares(
@@ -105,5 +103,4 @@ def compare(lost: int, gained: int, items: int, *, confidence: float = 0.95) -> 
         p=p,
         lost=lost,
         gained=gained,
-        confidence=confidence,
     )

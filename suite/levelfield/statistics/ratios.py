@@ -99,17 +99,16 @@ def ratio_interval(
     )
 
 
-def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelInterval:
-    """Return the level of one arm with a launch-level t interval on the log scale.
+def level_interval(log_levels: ArrayLike) -> LevelInterval:
+    """Return the level of one arm with a launch-level t interval on the log scale, at 95 %.
 
-    `log_levels`, shape (generations,): one value a launch; NaN where a launch gave none. `confidence`: of the interval.
+    `log_levels`, shape (generations,): one value a launch; NaN where a launch gave none.
     Raises InsufficientData: fewer than `MIN_LAUNCHES` launches gave a value. Raises UnusableData: infinite values.
     """
-    checked_confidence(confidence)
     values = without_missing(finite_or_missing(log_levels, dimensions=1, what="levels"))
     _enough(values.size, "launches", MIN_LAUNCHES)
     mean = mean_of(values)
-    half = mean.half_width(confidence)
+    half = mean.half_width(0.95)
     return LevelInterval(math.exp(mean.value), math.exp(mean.value - half), math.exp(mean.value + half))
 
 

@@ -39,26 +39,21 @@ class Decision(msgspec.Struct, frozen=True):
     """Widest interval among the ratios, log scale; None while a pair has too few launches."""
 
 
-def decide(
-    log_levels: ArrayLike,
-    *,
-    target: float = DEFAULT_TARGET,
-    confidence: float = CONFIDENCE,
-) -> Decision:
+def decide(log_levels: ArrayLike, *, target: float = DEFAULT_TARGET) -> Decision:
     """Decide, after a complete generation, whether a block needs another.
 
     `log_levels`, shape (generations, arms), log of time: one value a launch (`statistics.levels`), NaN where it failed.
-    Only its spread counts. `target`: half-width that every ratio must reach, log scale. `confidence`: of the intervals;
-    they are computed as sequential ones. Returns: precision must hold at this boundary **and at the one before**, so
-    the earliest end on precision is after `MIN_LAUNCHES` + 1 generations. An arm that gave no value in the last
-    `GIVEN_UP` generations is not waited for. Raises UnusableData: infinite values, or not two dimensions.
+    Only its spread counts. `target`: half-width that every ratio must reach, log scale; intervals are computed as
+    sequential ones. Returns: precision must hold at this boundary **and at the one before**, so the earliest end on
+    precision is after `MIN_LAUNCHES` + 1 generations. An arm that gave no value in the last `GIVEN_UP` generations is
+    not waited for. Raises UnusableData: infinite values, or not two dimensions.
     """
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
     pairs = _pairs(levels)
-    width = _widest(levels, pairs, confidence)
+    width = _widest(levels, pairs)
     precise = not pairs and levels.shape[0] >= MIN_LAUNCHES
     if width is not None and width <= target:
-        before = _widest(levels[:-1], pairs, confidence)
+        before = _widest(levels[:-1], pairs)
         precise = before is not None and before <= target
     return Decision(precise, width)
 
@@ -68,12 +63,12 @@ def _pairs(levels: Floats) -> list[tuple[int, int]]:
     return list(itertools.combinations(alive, 2))
 
 
-def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> float | None:
+def _widest(levels: Floats, pairs: list[tuple[int, int]]) -> float | None:
     """Widest half-width; None without a pair, and while one has too few launches."""
     widths = []
     for a, b in pairs:
         difference = without_missing(levels[:, a] - levels[:, b])
         if difference.size < MIN_LAUNCHES:
             return None
-        widths.append(mean_of(difference, EndedBy.PRECISION).half_width(confidence))
+        widths.append(mean_of(difference, EndedBy.PRECISION).half_width(CONFIDENCE))
     return max(widths, default=None)

@@ -59,8 +59,6 @@ def export(own: Own, folder: Path) -> messages.Exported:
 
 
 def _module(torch: _Any, function: _Any) -> _Any:
-    """Return a function of tensors as a module."""
-
     class Function(torch.nn.Module):  # type: ignore[misc]
         def forward(self, *tensors: _Any) -> _Any:
             return function(*tensors)

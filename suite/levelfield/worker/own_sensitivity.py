@@ -167,8 +167,6 @@ def _too_long(*_: _Any) -> None:
 
 
 def _widen(onnx: _Any, proto: _Any) -> None:
-    """Make all that is in floating point float64."""
-
     def tensor(each: _Any) -> None:
         if each.data_type in _FLOATS:
             values = onnx.numpy_helper.to_array(each).astype(np.float64)

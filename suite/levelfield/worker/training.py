@@ -10,9 +10,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-import numpy as np
-import numpy.typing as npt
-
 from levelfield.backends import registry
 from levelfield.backends.parallel import Replica
 from levelfield.backends.protocol import (
@@ -145,7 +142,7 @@ def converge(trainer: Trainer, goal: Goal, seed: int) -> Converged:
             diverged = f"Training diverged: the loss of step {bad} is {losses[bad - 1]}."
             break
         since = points[-1].step if points else 0
-        right = _right(trainer.predict(split.test), split.test["labels"])
+        right = float((trainer.predict(split.test).argmax(axis=1) == split.test["labels"]).mean())
         points.append(Evaluation(len(losses), elapsed_ns, statistics.fmean(losses[since:]), right))
     return Converged(
         points=tuple(points),
@@ -176,7 +173,3 @@ def _chunks(trainer: Trainer, batches: Iterator[Arrays], every: int, losses: lis
         finally:
             gc.enable()
         yield elapsed_ns
-
-
-def _right(logits: npt.NDArray[np.float32], labels: npt.NDArray[np.generic]) -> float:
-    return float((logits.argmax(axis=1) == labels).mean())

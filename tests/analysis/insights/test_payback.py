@@ -9,6 +9,7 @@ from levelfield.analysis.types import Estimate, Payback, PaybackVerdict
 from levelfield.record.schema import Launch, Run
 from levelfield.report import insights
 from tests.analysis.changed import derived
+from tests.known import known
 from tests.records_builder import make_run, with_launches
 
 
@@ -32,8 +33,7 @@ def test_when_compiling_pays_back_by_hand() -> None:
     # Both import in 1 s and start in 0.5 s; 16 s against 0.2 s to load, then a first call of three typical ones.
     extra_ns = (16.0 - 0.2) * 1e9 + 3 * (26e6 - 47e6)
     assert found.verdict == "after"
-    assert found.calls is not None
-    assert found.calls.value == pytest.approx(extra_ns / (47e6 - 26e6), rel=1e-3)
+    assert known(found.calls).value == pytest.approx(extra_ns / (47e6 - 26e6), rel=1e-3)
 
 
 def test_slower_calls_never_pay_back() -> None:
@@ -66,8 +66,7 @@ def test_a_slower_start_against_faster_calls(
     if calls is None:
         assert after is None
         return
-    assert after is not None
-    for held, wanted in zip(msgspec.structs.astuple(after), msgspec.structs.astuple(calls), strict=True):
+    for held, wanted in zip(msgspec.structs.astuple(known(after)), msgspec.structs.astuple(calls), strict=True):
         assert held == (wanted if wanted is None else pytest.approx(wanted))
 
 
@@ -97,9 +96,7 @@ def test_a_wrapper_is_weighed_against_every_mode_of_its_engine(engine: str, agai
     assert [each.against for each in found] == against
     assert {each.arm for each in found} == {f"keras-{engine}"}
     for each in found:
-        assert each.ratio.low is not None
-        assert each.ratio.high is not None
-        assert each.ratio.low < each.ratio.value < each.ratio.high
+        assert known(each.ratio.low) < each.ratio.value < known(each.ratio.high)
 
 
 def test_the_ratio_is_that_of_the_times_of_a_call() -> None:
@@ -107,9 +104,7 @@ def test_the_ratio_is_that_of_the_times_of_a_call() -> None:
     (found,) = derived(run).wrappers
     medians = {row.arm: row.call_ns for row in analyse(run).timed[0].rows}
     ours, theirs = medians["keras-jax"], medians["jax"]
-    assert ours is not None
-    assert theirs is not None
-    assert found.ratio.value == pytest.approx(ours.value / theirs.value, rel=1e-6)
+    assert found.ratio.value == pytest.approx(known(ours).value / known(theirs).value, rel=1e-6)
 
 
 def test_it_is_one_sentence_for_each_case() -> None:

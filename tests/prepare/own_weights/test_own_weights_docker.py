@@ -8,9 +8,11 @@ import pytest
 from levelfield.images.build import build
 from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
+from tests.benches import parity_of
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
+from tests.records_builder import launches_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("cache")]
 
@@ -30,12 +32,10 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
     (own,) = one.settings.own_weights
     assert one.settings.models == (own.model,)
     assert [block.case.id for block in one.blocks] == [f"{own.model}/latency/fp32/b1/t1/cpu"]
-    launches = [each for block in one.blocks for generation in block.generations for each in generation.launches]
+    launches = list(launches_of(*one.blocks))
     assert {each.arm for each in launches} == {*BACKENDS, "canary"}
     for launch in launches:
-        assert launch.failure is None, launch.failure
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.parity.reason
+        parity_of(launch)
     digests = {each.weights_sha256 for each in launches if each.arm not in {"canary", "onnxruntime", "openvino"}}
     assert digests == {each.sha256 for each in one.artifacts if each.name == f"{own.model} weights"}
     assert own.sha256 in {each.sha256 for each in one.artifacts}
@@ -94,12 +94,8 @@ def test_a_folder_that_the_library_saved_is_equal_in_every_framework(
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
     (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
-    launches = [
-        each for block in files.read(folder).blocks for generation in block.generations for each in generation.launches
-    ]
+    launches = list(launches_of(*files.read(folder).blocks))
     assert {each.arm for each in launches} == {*backends, "canary"}
     for launch in launches:
-        assert launch.failure is None, launch.failure
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.parity.reason
+        parity_of(launch)
     assert none_left(engine, command.pid)

@@ -140,7 +140,6 @@ def _instruction(stat: memoryview, stats: dict[int, str]) -> str:
 
 
 def _last(message: memoryview) -> dict[int, Field]:
-    """Return the last field of each number."""
     return {field.number: field for field in fields(message)}
 
 

@@ -262,7 +262,6 @@ def _domain(message: memoryview, number: int) -> str:
 
 
 def _find_all(message: memoryview, number: int) -> Iterator[Field]:
-    """Yield all fields of the messages of a number."""
     for each in _find(message, number):
         yield from fields(each.message)
 

@@ -256,7 +256,9 @@ def _placed(
         _check_shape(parameter, theirs, found)
         placed[parameter.name] = theirs
     left = set(found.tensors) - set(placed.values())
-    strange = sorted(name for name in left if not _is_unused(family, name))
+    strange = sorted(
+        name for name in left if not name.startswith(family.unused) and not name.endswith(family.unused_ends)
+    )
     if strange:
         raise LevelfieldError(
             f"{found.file_of(strange[0])} holds {shown(strange[0])}, which {family.title} has no place for: it is "
@@ -264,10 +266,6 @@ def _placed(
             fix="Export it to ONNX and measure it with --model FILE.onnx.",
         )
     return placed
-
-
-def _is_unused(family: Family, name: str) -> bool:
-    return name.startswith(family.unused) or name.endswith(family.unused_ends)
 
 
 def _check_shape(parameter: Parameter, theirs: str, found: Folder) -> None:

@@ -335,7 +335,8 @@ def advice(state: State, reports: Path = Path("reports")) -> str:
         return f"Done: levelfield upgrade verdict {name}{there}"
     missing = state.missing(phase)
     if state.begun.declared:
-        return f"Next: {again} (or --all): {plural(missing, 'run')} of {_declared(state, phase)}."
+        backends = ", ".join(state.begun.selections[phase is Phase.NEW].backends)
+        return f"Next: {again} (or --all): {plural(missing, 'run')} of {backends}."
     if not state.boots:
         return f"Next: {again} in this boot and after each reboot: {boots} on this side."
     if state.of_phase(phase):
@@ -343,8 +344,3 @@ def advice(state: State, reports: Path = Path("reports")) -> str:
     if phase is Phase.NEW:
         return f"Next: install the new driver, kernel or whatever is to be upgraded, then reboot: {boots} on that side."
     return f"Next: go back to the old stack, then reboot: {boots} there."
-
-
-def _declared(state: State, phase: Phase) -> str:
-    """Name the image set of a phase: its backends as they were typed."""
-    return ", ".join(state.begun.selections[phase is Phase.NEW].backends)
