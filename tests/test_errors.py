@@ -3,8 +3,11 @@
 import json
 import sys
 import unicodedata
+from pathlib import Path
 
-from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json
+import pytest
+
+from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json, without_folders
 
 
 def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
@@ -12,6 +15,20 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
     assert error.message.startswith("There is no model called 'xxx")
     assert error.message.endswith("xxx'; there are mlp and bert.")
     assert max(len(error.message), len(error.fix)) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("ImportError: /home/jane/venv/lib/torch/__init__.py: undefined", "ImportError: __init__.py: undefined"),
+        ('File "/home/jane doe/net.py", line 3', 'File "net.py", line 3'),
+        (f"{Path.home()}/my nets/x.npy", "my nets/x.npy"),
+        ("~/acme/x.npy or ../acme/y.npy", "x.npy or y.npy"),
+        ("1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo", "1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo"),
+    ],
+)
+def test_a_text_for_a_record_names_no_folder(text: str, left: str) -> None:
+    assert without_folders(text) == left
 
 
 def test_no_character_that_is_not_seen_is_printable() -> None:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline: escape sequences begin with one
@@ -44,6 +45,17 @@ class LevelfieldError(Exception):
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:_BEGINNING]} … {text[-_END:]}"
+
+
+_FOLDERS = re.compile(
+    r"(?<=[\"'])(?:~|\.{1,2})?/(?!proc/|sys/|dev/)(?:[^\"'\n/]*/)*"  # in quotes, names of folders may have blanks
+    r"|(?<![\w.:/~-])(?:~|\.{1,2})?/(?!proc/|sys/|dev/)(?:[^\s/'\"`:;,()<>|=]+/)*(?=[^\s/])"
+)
+
+
+def without_folders(text: str) -> str:
+    """Return a text in which files are named without the folders that they are in: a record is published."""
+    return _FOLDERS.sub("", text.replace(f"{Path.home()}/", "/"))
 
 
 def printable(text: str) -> str:

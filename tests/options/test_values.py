@@ -100,12 +100,13 @@ def test_a_record_holds_no_folder_of_the_users() -> None:
         "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--input", "x=/home/someone/x.npy",
         "--model=/home/someone/m.onnx", "--input=x=/home/someone/x.npy", "--reports", "/home/someone", "--sign=/home/k",
         "--seed", "1", "--resume", "/home/someone/reports/a-run", "--resume=~/a-run", "--gpu", "GPU-1234",
-        "--gpu=1", "--data", "/x",
+        "--gpu=1", "--data", "/x", "--model", "/home/jane/run=7/net.onnx", "--input", "x=/home/jane/a=b/x.npy",
     ]  # fmt: skip
     assert without_paths(typed) == [
         "bench", "--model", "m.onnx", "--models=mlp", "--input", "x=x.npy",
         "--model=m.onnx", "--input=x=x.npy", "--seed", "1",
         "--resume", "a-run", "--resume=a-run", "--gpu", "UUID", "--gpu=1",
+        "--model", "net.onnx", "--input", "x=x.npy",
     ]  # fmt: skip
 
 

@@ -25,3 +25,9 @@ def test_an_arm_that_loads_what_this_one_does_not_is_named(settings: dict[str, s
     fail(outcome, "load", WorkerError("error", "rejected.", settings=settings))
     assert outcome.launch.failure is not None
     assert outcome.launch.failure.message == says
+
+
+def test_a_failure_in_a_record_names_no_folder_of_the_users() -> None:
+    outcome = Outcome(Arm("torch", "torch"), Case("mlp", "latency", "fp32", 1, 2), Launch(arm="torch", started=""))
+    fail(outcome, "load", WorkerError("error", "/home/jane/x.so: broken", 'File "/home/jane/x.py"'))
+    assert "jane" not in str(outcome.launch.failure)

@@ -3,6 +3,7 @@
 Adding one is a declaration here, and a field of `plan.Selection` or `run.options.Options` that has its name.
 """
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
@@ -130,13 +131,19 @@ def without_paths(words: Iterable[str]) -> list[str]:
 
 
 def _without_path(value: str) -> str:
-    return last_name(value) if value.startswith(("/", "~", "./", "../")) else value
+    named = value.startswith(("/", "~", "./", "../")) or ("/" in value and os.path.exists(value))  # noqa: PTH110
+    return last_name(value) if named else value
 
 
 def last_name(value: str) -> str:
-    """`encoder.onnx` for `/home/someone/encoder.onnx`, `x=x.npy` for `x=/home/someone/x.npy`, FOLDER for a folder."""
-    name, sign, path = value.rpartition("=")
-    return "FOLDER" if value and not sign and Path(value).is_dir() else f"{name}{sign}{PurePath(path).name}"
+    """`encoder.onnx` for `/home/someone/encoder.onnx`, FOLDER for a folder."""
+    return "FOLDER" if os.path.isdir(value) else PurePath(value).name  # noqa: PTH112  (a word of any length)
+
+
+def _pair(value: str) -> str:
+    """`x=x.npy` for `x=/home/someone/x.npy`."""
+    name, sign, path = value.partition("=")
+    return f"{name}{sign}{last_name(path)}"
 
 
 def _private(value: str) -> None:
@@ -152,7 +159,7 @@ MODELS = _declare("--models", "models", BASIC, in_file=True, type=NAMES, again=r
 OWN = _declare("--model", "own", BASIC, metavar="FILE", multiple=True, again=repeated.own, recorded=last_name,
     help="Your own: an ONNX file; FILE.py:FUNCTION (or several: FILE.py:F,G), which returns a network in "
          "PyTorch, JAX or TensorFlow with its inputs; or a folder with config.json and safetensors (may be repeated).")
-INPUT = _declare("--input", "inputs", WHAT, type=PAIR, multiple=True, again=repeated.inputs, recorded=last_name,
+INPUT = _declare("--input", "inputs", WHAT, type=PAIR, multiple=True, again=repeated.inputs, recorded=_pair,
     help="Values of an input of your ONNX file (tokens=tokens.npy; default: seeded random ones), or the size of a "
          "dynamic dimension, or several (sequence=32,128). May be repeated.")
 BACKENDS = _declare("--backends", "backends", BASIC, in_file=True, type=NAMES,
