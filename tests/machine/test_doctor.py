@@ -8,7 +8,7 @@ import docker
 import pytest
 
 from levelfield.compatibility.gate import Gpu, Nvidia
-from levelfield.machine import doctor
+from levelfield.machine import doctor, findings
 from levelfield.machine.doctor import examine
 from levelfield.machine.engine import Address, described
 from levelfield.machine.findings import Needs
@@ -17,10 +17,10 @@ from tests.machine.folders import V2, write
 
 
 def test_this_machine_is_examined_with_a_fix_beside_all_that_is_not_well() -> None:
-    findings = examine(Needs(wheels_missing_bytes=0))
-    topics = {finding.topic for finding in findings}
+    found = examine(Needs(wheels_missing_bytes=0))
+    topics = {finding.topic for finding in found}
     assert {"container engine", "wheels", "Python", "disk", "memory", "CPUs", "timer"} <= topics
-    for finding in findings:
+    for finding in found:
         assert finding.message.endswith(".")
         assert bool(finding.fix) == (finding.state != "ok")
 
@@ -37,7 +37,7 @@ def test_a_disk_has_what_this_very_plan_needs(
     tmp_path: Path, options: str, needed_bytes: int, state: str, says: str
 ) -> None:
     with mounted(tmp_path / "disk", options) as folder:
-        found = doctor.disk(folder, needed_bytes)
+        found = findings.disk(folder, needed_bytes)
     assert found.state == state
     assert says in found.message
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -13,15 +12,12 @@ from levelfield.errors import LevelfieldError
 from levelfield.machine import quiet, topology
 from levelfield.machine.control_groups import limits
 from levelfield.machine.engine import ENGINE_ERRORS, Address, address, check_socket, connect, described, short
-from levelfield.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
+from levelfield.machine.findings import Finding, Needs, bad, disk, gibibytes, ok, warn
 from levelfield.machine.gpu import nvidia
 from levelfield.machine.reading import ROOT, Facts, kibibytes, online, table
 from levelfield.record import warnings as notices
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent
-
-_BYTES_OF_A_FILE = 50_000
-"""Installed frameworks have 20 to 70 kB a file."""
 
 
 def disks(needs: Needs) -> list[Finding]:
@@ -35,32 +31,6 @@ def disks(needs: Needs) -> list[Finding]:
         first.setdefault(device, place)
         needed[device] = needed.get(device, 0) + count_bytes
     return [disk(folder, needed[device]) for device, folder in first.items()]
-
-
-def disk(folder: Path, needed_bytes: int) -> Finding:
-    """Check that a disk has the space and the inodes that a run needs, and may be written."""
-    topic = "disk"
-    fix = "Free some: levelfield images clean removes images and caches; or set LEVELFIELD_CACHE to another disk."
-    there = os.statvfs(folder)
-    free_bytes = there.f_bavail * there.f_frsize
-    message = f"{gibibytes(free_bytes)} free at {folder}; what is still to be made takes {gibibytes(needed_bytes)}"
-    if there.f_flag & os.ST_RDONLY:
-        return bad(topic, f"{folder} is on a disk that is mounted read-only.", "Set LEVELFIELD_CACHE to another disk.")
-    if free_bytes < needed_bytes:
-        return bad(topic, f"{message}.", fix)
-    if there.f_files and there.f_favail < needed_bytes / _BYTES_OF_A_FILE:
-        return bad(topic, f"{message}, and only {there.f_favail} inodes are free (`df -i`).", fix)
-    return ok(topic, f"{message}.")
-
-
-def check_space(what: str, folder: Path, size_bytes: int) -> None:
-    """Raise LevelfieldError where a disk has no room for a copy, and for what is compiled of it, which may be as large.
-
-    `what`: the file. `folder`: an existing one, which will hold the copy.
-    """
-    found = disk(folder, 2 * size_bytes)
-    if found.state == "bad":
-        raise LevelfieldError(f"{what} cannot be copied: {found.message[0].lower()}{found.message[1:]}", fix=found.fix)
 
 
 def memory(needs: Needs, root: Path = ROOT) -> Finding:

@@ -21,7 +21,7 @@ import msgspec
 from levelfield import untrusted
 from levelfield.backends.protobuf import MalformedError
 from levelfield.errors import LevelfieldError, clause, explained, printable
-from levelfield.machine.doctor import check_space
+from levelfield.machine.findings import check_space
 from levelfield.names import made_of
 from levelfield.paths import cache_folder, temporary_folder
 from levelfield.prepare.artifacts import ModelFile

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, explained
-from levelfield.machine.doctor import check_space
+from levelfield.machine.findings import check_space
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import folder as folders
 from levelfield.prepare.own_weights.families import FAMILIES, WITH_HEAD, Family
