@@ -1,5 +1,6 @@
 """Running the command as people do, in a process of its own; and calling it in this one."""
 
+import ast
 import contextlib
 import io
 import os
@@ -164,6 +165,17 @@ def one_clear_sentence(command: Ended, *says: str, code: int = 2) -> None:
     for text in says:
         assert text in command.err
     assert len(command.err.strip().splitlines()) <= 2, command.err
+
+
+def modules_with(is_such: Callable[[ast.AST], bool]) -> set[str]:
+    """Return the modules of the suite and its plug-ins whose syntax holds such a node."""
+    found = set()
+    for root in (ROOT / "suite" / "levelfield", *(ROOT / "plugins").glob("*/levelfield_*")):
+        for path in root.rglob("*.py"):
+            if any(map(is_such, ast.walk(ast.parse(path.read_text())))):
+                base = root if root.name == "levelfield" else root.parent
+                found.add(path.relative_to(base).with_suffix("").as_posix())
+    return found
 
 
 def eventually(condition: Callable[[], bool]) -> bool:

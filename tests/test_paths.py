@@ -116,3 +116,11 @@ def test_the_digest_of_the_tool_is_of_templates_and_scripts_too(
             (tmp_path / name).touch()
         digests.add(paths.tool_sha256.__wrapped__())
     assert len(digests) == 5
+
+
+def test_a_key_that_a_power_cut_emptied_is_made_anew(cache: Path) -> None:
+    known = paths.installation_key()
+    assert paths.installation_key() == known
+    (cache / "installation.key").write_bytes(b"")
+    assert len(paths.installation_key()) == len(known)
+    assert paths.installation_key() != known

@@ -19,7 +19,7 @@ import pytest
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from tests.commands import ROOT, python
+from tests.commands import ROOT, modules_with, python
 from tests.share.evidence import leave, small
 
 
@@ -215,6 +215,54 @@ def test_every_struct_that_is_decoded_forbids_unknown_fields() -> None:
         if not each.forbid_unknown_fields
     }
     assert [each for each in held if "forbid_unknown_fields=False" not in inspect.getsource(each)] == []
+
+
+PLAIN = {
+    "this checkout, an installed package or plug-in": (
+        "cli/main", "compatibility/gate", "images/base", "images/build", "images/bundle", "images/catalogue",
+        "images/debian", "images/locks", "images/registries", "images/worker_code", "paths", "prepare/artifacts",
+        "report/pages", "share/site", "zoo/digits/__init__", "levelfield_fleet/html", "levelfield_loadgen/library",
+    ),
+    "the cache, or a temporary folder of this process": (
+        "images/fetching", "images/loading", "images/unpacking", "images/version_locks", "images/wheels",
+        "launchers/volumes", "prepare/own_model/python_file", "prepare/own_model/store", "prepare/own_weights/store",
+        "zoo/dataset", "zoo/weights", "levelfield_datasets/preparing", "levelfield_fleet/run/images",
+        "levelfield_fleet/run/local",
+    ),
+    "this machine's kernel, its programs' settings, or the user's": (
+        "cli/completion", "launchers/container_channel", "machine/counters", "machine/engine", "machine/reading",
+        "record/append_only",
+    ),
+    "in a worker": (
+        "backends/canary", "backends/onnxruntime", "backends/profiling/onnxruntime", "backends/profiling/torch",
+        "backends/profiling/xplane", "backends/tensorrt", "worker/libraries", "worker/probes", "worker/sources",
+        "zoo/onnx_export", "levelfield_loadgen/inside",
+    ),
+}  # fmt: skip
+"""By whose files they read: the modules that read a file otherwise than by `levelfield.untrusted`."""
+
+
+def reads_plainly(call: ast.AST) -> bool:
+    """Whether a call reads a file whole, or opens it by its path for reading; or parses TOML, in time without bound."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    name, constants = ast.unparse(call.func), [each.value for each in call.args if isinstance(each, ast.Constant)]
+    modes = [each for each in constants if isinstance(each, str) and set(each) <= set("rbt+")]
+    opened = call.func.attr == "open" and (bool(modes) or not (call.args or call.keywords))
+    return opened or name.startswith("tomllib.load") or call.func.attr in {"read_text", "read_bytes"}
+
+
+def test_what_reads_plainly_is_known_to_read_what_is_no_stranger_s() -> None:
+    assert modules_with(reads_plainly) - {"untrusted"} == {module for modules in PLAIN.values() for module in modules}
+
+
+def test_what_a_folder_of_locks_holds_is_not_parsed_plainly() -> None:
+    """`images.debian` reads this checkout's own files, too."""
+    functions = ast.parse((ROOT / "suite" / "levelfield" / "images" / "debian.py").read_text()).body
+    plain = {
+        each.name for each in functions if isinstance(each, ast.FunctionDef) and any(map(reads_plainly, ast.walk(each)))
+    }
+    assert plain == {"_public", "_of_host", "_with_sha1"}
 
 
 MEETING = """

@@ -181,7 +181,8 @@ def folders_to_clean() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
 def installation_key() -> bytes:
     """Return the secret that marks what this installation measured itself, and make it where there is none.
 
-    It stays when the cache is cleaned. Without it, earlier runs merely no longer count as one's own.
+    It stays when the cache is cleaned. Without it, earlier runs no longer count as one's own, and no upgrade or fleet
+    goes on.
 
     Raises LevelfieldError: the cache folder cannot be written.
     """
@@ -190,11 +191,14 @@ def installation_key() -> bytes:
         key = path.read_bytes()
         if len(key) == _KEY_BYTES:
             return key
+        path.unlink()  # of a machine that lost power: known to anybody
     except FileNotFoundError:
         pass
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner alone
     with os.fdopen(descriptor, "wb") as file:
         file.write(secrets.token_bytes(_KEY_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
     with contextlib.suppress(FileExistsError):
         os.link(draft, path)  # of two processes that start at once, one makes it
     Path(draft).unlink()

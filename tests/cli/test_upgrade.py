@@ -23,7 +23,7 @@ def write(reports: Path, name: str, sides: str) -> None:
     written: list[Event] = []
     for event in events(sides, begun(name=name)):
         if isinstance(event, MeasurementDone):
-            number = int(event.run.removeprefix("run-"))
+            number = int(event.run[9:15])
             new = sides[number - 1] == "n"
             made = run(event.run, number, slower={"onnxruntime": 1.25} if new else {}, noise_scale=0.1)
             made = with_machine(made, kernel={"release": "6.12" if new else "6.1"})
@@ -33,8 +33,10 @@ def write(reports: Path, name: str, sides: str) -> None:
         else:
             written.append(event)
     path = store.folder(name, reports) / files.JOURNAL
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in written))
+    first, *rest = written
+    store._ALL.create(name, reports, first)
+    with path.open("ab") as journal:
+        journal.writelines(msgspec.json.encode(event) + b"\n" for event in rest)
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("upgrade")
     write(folder / "reports", "up", "oooonnnnoooo")
     write(folder / "reports", "half", "o")
+    write(folder / "reports", "edited", "o")
+    path = store.folder("edited", folder / "reports") / files.JOURNAL
+    path.write_bytes(path.read_bytes().replace(b'"launcher":null', b'"launcher":"venv"', 1))
     return folder
 
 
@@ -70,6 +75,7 @@ def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
         (["verdict", "half"], "has nothing to compare yet"),
         (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
         (["next", "half", "--all"], "--all is for sides that are image sets"),
+        (["next", "edited"], "The upgrade edited was not begun here, or was changed since"),
         (["next", "half"], "This is not the machine on which the upgrade half was begun"),
     ],
 )

@@ -1,4 +1,5 @@
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def _lock(content: bytes = CONTENT) -> BaseLock:
         bases=("slim",),
     )
     return BaseLock(release="bookworm", architecture="amd64", epoch=1_700_000_000, packages=(package,))
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"packages" + b".a" * 200_000 + b" = 1", b"#" * (debian.MAX_LOCK_BYTES + 1), b"\xff"]
+)
+def test_a_lock_in_a_folder_is_read_within_bounds(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / debian.file_name("slim")
+    os.mkfifo(file) if content is None else file.write_bytes(content)
+    with pytest.raises(LevelfieldError, match=r"cannot be read|is no lock of a base"):
+        debian.lock_of("slim", tmp_path)
 
 
 def test_a_package_is_fetched_once(sources: Sources) -> None:

@@ -99,10 +99,12 @@ class Interrupted(Console):
 
 
 def test_an_interrupt_while_the_report_is_written_loses_nothing(begun: canaries.Harness) -> None:
+    measured = begun.record().blocks
+    folder = begun.folder.rename(begun.folder.with_name("a;sh"))
     with pytest.raises(LevelfieldError, match="everything measured is kept") as caught:
-        finish(begun.folder, Interrupted())
-    assert f"levelfield report {begun.folder.name} --reports {begun.folder.parent}." in caught.value.fix
-    assert files.read(begun.folder).blocks == begun.record().blocks
+        finish(folder, Interrupted())
+    assert f"levelfield report 'a;sh' --reports {folder.parent}." in caught.value.fix
+    assert files.read(folder).blocks == measured
 
 
 @pytest.mark.parametrize(("generations", "strict_code"), [(5, 0), (2, NOT_DECIDED)])

@@ -22,10 +22,12 @@ from levelfield.images.wheels import Progress, check, silent
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, cache_path, file_lock, images_root, temporary_folder
 from levelfield.record.bases import BaseLock, Package
-from levelfield.untrusted import convert
+from levelfield.untrusted import convert, read_toml
 
 RELEASE = "bookworm"
 """The release that most bases are made of."""
+MAX_LOCK_BYTES = 4 << 20
+"""Longest lock that is read; a release's has 60 kB."""
 BASES = {"slim": RELEASE, "toolchain": RELEASE, "slim-trixie": "trixie"}
 """Every base, and its Debian release."""
 
@@ -64,13 +66,13 @@ def file_name(base: str) -> str:
 
 def _read(path: Path) -> BaseLock:
     try:
-        return convert(tomllib.loads(path.read_text(encoding="utf-8")), BaseLock)
+        return convert(read_toml(path, MAX_LOCK_BYTES), BaseLock)
     except OSError as error:
         raise LevelfieldError(
             f"The lock of a base {path} cannot be read: {error.strerror}.",
             fix="Leave --base out, or name a folder with it.",
         ) from error
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (ValueError, msgspec.ValidationError) as error:
         raise LevelfieldError(f"{path} is no lock of a base: {error}.", fix="Run `nox -s lock`.") from error
 
 

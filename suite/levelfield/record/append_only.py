@@ -6,6 +6,7 @@ one that cannot be read is `Lost`. What runs over several invocations (upgrades,
 
 import contextlib
 import fcntl
+import hmac
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.names import FILE_NAME, check_file_name, unknown
+from levelfield.paths import installation_key
 from levelfield.record.files import JOURNAL
 
 E = TypeVar("E", bound=msgspec.Struct)
@@ -129,6 +131,15 @@ def read_lines(content: bytes, decoder: msgspec.json.Decoder[E]) -> list[E | Los
     return events
 
 
+class Beginning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """First event of a named journal: it decides what runs, and where."""
+
+    name: str
+    """That of the folder."""
+    seal: str = ""
+    """Keyed digest of all else, by the installation that began it."""
+
+
 class _Version(msgspec.Struct, forbid_unknown_fields=False):
     format: int = 0
 
@@ -193,7 +204,7 @@ class NamedJournals(Generic[E]):
         )
 
     def create(self, name: str, reports: Path, first: E) -> None:
-        """Write the first line of a journal.
+        """Write the first line of a journal, sealed.
 
         Raises LevelfieldError: there is one of that name, or as `open`.
         """
@@ -203,13 +214,27 @@ class NamedJournals(Generic[E]):
                     f"There is {self.article} {self.what} called {name} already.",
                     fix=f"Give another name, or go on with that one: {self.go_on.format(name=name)}.",
                 )
-            journal.write(first)
+            first = self.decoder.decode(_encoder.encode(first))  # as it is read: 5 becomes 5.0
+            journal.write(msgspec.structs.replace(first, seal=self._seal(first)))
+
+    def _seal(self, first: msgspec.Struct) -> str:
+        key = hmac.digest(installation_key(), f"begun {self.what}".encode(), "sha256")
+        return hmac.digest(key, _encoder.encode(msgspec.structs.replace(first, seal="")), "sha256").hex()
+
+    def check_own(self, first: Beginning) -> None:
+        """Refuse (LevelfieldError) to go on with what another installation began, or what was changed since."""
+        if not hmac.compare_digest(first.seal.encode(errors="replace"), self._seal(first).encode()):
+            raise LevelfieldError(
+                f"The {self.what} {first.name} was not begun here, or was changed since.",
+                fix=f"Begin another {self.what}; or set LEVELFIELD_CACHE to the cache with which it was begun, whose "
+                "installation.key sealed it.",
+            )
 
     def read(self, name: str, reports: Path) -> list[E | Lost]:
         """Read the events of a name; the content is not trusted.
 
-        Raises LevelfieldError: there is none of that name, or its journal cannot be read, is too long, or is of a newer
-        version.
+        Raises LevelfieldError: there is none of that name, or its journal cannot be read, is too long, of a newer
+        version or of another name.
         """
         path = self.folder(name, reports) / JOURNAL
         if not path.is_file():
@@ -223,7 +248,13 @@ class NamedJournals(Generic[E]):
                 fix=f"Let this user read it, or name another {self.what}.",
             ) from error
         self._check_format(content)
-        return read_lines(content, self.decoder)
+        events = read_lines(content, self.decoder)
+        if events and isinstance(first := events[0], Beginning) and first.name != name:
+            raise LevelfieldError(
+                f"The journal {path} is of {self.article} {self.what} of another name.",
+                fix="Give its folder the name with which it was begun.",
+            )
+        return events
 
     def _check_format(self, content: bytes) -> None:
         try:

@@ -164,7 +164,7 @@ def read(path: Path) -> list[Event | Lost]:
     Raises LevelfieldError: there is no journal.
     """
     try:
-        return read_lines(untrusted.read_plain(path, MAX_BYTES), _decoder)
+        return read_lines(untrusted.read_plain(path, MAX_BYTES, inside=path.parent), _decoder)
     except OSError as error:
         raise LevelfieldError(
             f"There is no journal to read at {path}: {error.strerror or error}.",

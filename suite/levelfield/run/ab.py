@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -44,7 +45,7 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         settings = resumed[1].settings
         selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
         options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
-    words = f"{first} {second}"
+    words = shlex.join((first, second))
     first, second, options = choose_launchers(first, second, options)
     requested = fits(plan.pair(options.selection, first, second))
     chosen = plan.of_record(resumed[1]) if resumed else requested
@@ -83,9 +84,10 @@ def _check_arms(run: Run, requested: plan.Plan) -> None:
     was = [arm.id for arm in arms(run)]
     now = [arm.id for arm in requested.blocks[0].arms]
     if was != now:
+        named = shlex.join((was[0], was[1].partition("#")[0]))
         raise LevelfieldError(
             f"The run {run.id} holds {was[0]} against {was[1]}, not {now[0]} against {now[1]}.",
-            fix=f"Go on with it by `levelfield ab {was[0]} {was[1].partition('#')[0]} --resume {run.id}`.",
+            fix=f"Go on with it by `levelfield ab {named} --resume {shlex.quote(run.id)}`.",
         )
 
 

@@ -1,5 +1,6 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -160,7 +161,12 @@ def conduct(
                 with resources.watch.phase("answering data sets"):
                     data_sets.hooks().answer(folder, resources, answered, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
-            _measure(run, folder, console, options.go_on.replace("{run}", f"{folder.name}{elsewhere(folder.parent)}"))
+            _measure(
+                run,
+                folder,
+                console,
+                options.go_on.replace("{run}", f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}"),
+            )
         finally:
             remove_caches(resources.caches)
     return folder
@@ -190,8 +196,8 @@ def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
     except KeyboardInterrupt:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
-            fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} {folder.name}"
-            f"{elsewhere(folder.parent)}.",
+            fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} "
+            f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return NOT_DECIDED

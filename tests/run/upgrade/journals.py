@@ -57,12 +57,16 @@ def at(minute: int) -> str:
     return f"2026-03-01T{minute // 60:02}:{minute % 60:02}:00Z"
 
 
+def run_id(number: int) -> str:
+    return f"20260301-{number:06}-run"
+
+
 def measuring(number: int, side: Side, *, boot: str = "") -> MeasurementBegun:
-    return MeasurementBegun(at(10 * number), boot or f"boot-{number}", f"run-{number}", side, IDENTITIES[side], {})
+    return MeasurementBegun(at(10 * number), boot or f"boot-{number}", run_id(number), side, IDENTITIES[side], {})
 
 
 def measured(number: int) -> MeasurementDone:
-    return MeasurementDone(at(10 * number + 5), f"run-{number}", "0" * 64)
+    return MeasurementDone(at(10 * number + 5), run_id(number), "0" * 64)
 
 
 def events(sides: str, declaration: Begun | None = None, cut: Iterable[int] = ()) -> list[Event]:

@@ -26,6 +26,7 @@ from levelfield.run.upgrade.measure import Seen
 from levelfield.run.upgrade.progress import Begun, Phase, State
 from levelfield.schedule import roofline
 from levelfield.schedule.outcomes import utc_now
+from levelfield.share import statement
 from tests import canaries
 from tests.commands import eventually
 from tests.run.upgrade.journals import MACHINE, NEW, OLD
@@ -145,6 +146,21 @@ def test_a_run_that_ended_before_it_was_counted_is_counted_once(machine: Machine
     assert runs(machine.next()) == runs(first)
 
 
+def test_a_run_elsewhere_is_neither_counted_nor_written(machine: Machine, tmp_path: Path) -> None:
+    machine.begin()
+    run = machine.reports / runs(machine.next())[0]
+    outside = run.rename(tmp_path / "outside")
+    (outside / statement.SIGNATURE).write_text("a signature")
+    run.symlink_to(outside)
+    before = {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()}
+    machine.refuses("is a link, and no run's own folder")
+    path = store.folder("up", machine.reports) / files.JOURNAL
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    machine.refuses("is a link, and no run's own folder")
+    assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
+    assert "its record is gone" not in "".join(store.lines(store.load("up", machine.reports), machine.reports))
+
+
 def test_another_machine_is_refused(machine: Machine) -> None:
     machine.begin()
     machine.hardware = {"cpu model": "another CPU"}
@@ -156,7 +172,10 @@ def _rewritten(machine: Machine, **changes: object) -> None:
     path = store.folder("up", machine.reports) / files.JOURNAL
     first, *rest = path.read_bytes().splitlines(keepends=True)
     begun = msgspec.structs.replace(msgspec.json.decode(first, type=Begun), **changes)
-    path.write_bytes(msgspec.json.encode(begun) + b"\n" + b"".join(rest))
+    path.unlink()
+    store.create(begun, machine.reports)
+    with path.open("ab") as written:
+        written.writelines(rest)
 
 
 def test_a_changed_plan_is_refused(machine: Machine) -> None:
@@ -174,6 +193,13 @@ def test_a_run_that_was_killed_goes_on_in_its_boot_and_never_by_hand(machine: Ma
     with pytest.raises(LevelfieldError, match=f"The run '{run}' measures one boot of an upgrade") as caught:
         bench.find(run, machine.reports)
     assert "`levelfield upgrade next`" in caught.value.fix
+    path = machine.reports / run / files.JOURNAL
+    content = path.read_bytes()
+    for was, now in ((b'"launcher":"host"', b'"launcher":"venv"'), (b'"next","up"', b'"next","other"')):
+        assert was in content
+        path.write_bytes(content.replace(was, now, 1))
+        machine.refuses("is not of the upgrade up", "from a copy")
+    path.write_bytes(content)
     assert runs(machine.next()) == [run]
     assert files.read(machine.reports / run).resumed
     with pytest.raises(LevelfieldError, match="is finished"):

@@ -50,6 +50,11 @@ def test_what_comes_next_is_said(sides: str, says: str) -> None:
     assert advice(state(sides)).startswith(says)
 
 
+def test_a_command_that_is_copied_is_one_command() -> None:
+    assert advice(state("", begun(name="up; sh #"))).startswith("Next: levelfield upgrade next 'up; sh #' in this boot")
+    assert advice(state("oonnoo", begun(name="$(sh)"))) == "Done: levelfield upgrade verdict '$(sh)'"
+
+
 @pytest.mark.parametrize(
     ("sides", "side", "says"),
     [
@@ -82,12 +87,12 @@ def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:
 def test_a_run_that_was_cut_off_goes_on_in_its_own_boot_alone() -> None:
     found = state("oo", cut=[2])
     assert counts(found) == (1, 0, 0)
-    assert step(found, here("old", "boot-2")) == Resume("run-2")
+    assert step(found, here("old", "boot-2")) == Resume("20260301-000002-run")
     assert step(found, here("old", "boot-3")) == Measure(Phase.BEFORE)
     later = state("ooo", cut=[2])
     assert counts(later) == (2, 0, 0)
-    assert [run.run for run in later.left] == ["run-2"]
-    assert step(later, here("old", "boot-2")) != Resume("run-2")
+    assert [run.run for run in later.left] == ["20260301-000002-run"]
+    assert step(later, here("old", "boot-2")) != Resume("20260301-000002-run")
 
 
 def test_a_clock_that_went_back_is_refused() -> None:
@@ -103,8 +108,8 @@ def test_a_clock_that_went_back_is_refused() -> None:
         ([], "does not begin"),
         (events("o")[1:], "does not begin"),
         ([begun(), begun()], "holds two upgrades"),
-        ([begun(), measured(1)], "counts the run run-1, which it did not begin"),
-        ([*events("o"), measured(1)], "counts the run run-1, which it did not begin, or counted before"),
+        ([begun(), measured(1)], "counts the run 20260301-000001-run, which it did not begin"),
+        ([*events("o"), measured(1)], "counts the run 20260301-000001-run, which it did not begin, or counted before"),
         ([*events("o"), Lost(4), measuring(2, "old")], "is damaged in line 4"),
     ],
 )

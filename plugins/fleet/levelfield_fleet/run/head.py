@@ -51,7 +51,9 @@ def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits,
     another Levelfield. What came back is kept.
     """
     if begun is None:
-        declare.check_tool(load(name, reports).begun)
+        earlier = load(name, reports).begun
+        journal.check_own(earlier)
+        declare.check_tool(earlier)
     folder = journal.folder(name, reports)
     with cluster.connected(on):
         if begun is not None:

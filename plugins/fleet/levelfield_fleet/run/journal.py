@@ -8,19 +8,18 @@ import msgspec
 
 from levelfield.images.base import Source
 from levelfield.plan import Selection
-from levelfield.record.append_only import Lost, NamedJournals
+from levelfield.record.append_only import Beginning, Lost, NamedJournals
 from levelfield_fleet.run.messages import Name
 
-FORMAT = 1
+FORMAT = 2
 """Version of the journal: a reader refuses a newer one."""
 _Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
-class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
+class Begun(Beginning, frozen=True, forbid_unknown_fields=True, tag="begun"):
     """What every node measures."""
 
     format: int
-    name: str
     at: str
     """UTC, ISO 8601, as in every event."""
     tool_version: str
@@ -95,7 +94,7 @@ _ALL: NamedJournals[Event] = NamedJournals(
     wait="Wait until that has ended, or end it.",
     go_on="add --resume {name}",
 )
-folder, open_journal = _ALL.folder, _ALL.open
+folder, open_journal, check_own = _ALL.folder, _ALL.open, _ALL.check_own
 
 
 def create(begun: Begun, reports: Path) -> None:

@@ -1,5 +1,6 @@
 """What an ONNX file is, before it is measured: inputs, sizes that are missing, precision, operators, and refusals."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def read(path: Path) -> File:
     if ".py" in path.name:
         raise LevelfieldError(
             f"{path.name} is a network in Python, which says what it takes when it runs.",
-            fix=f"Show what would be measured: levelfield bench --model {path} --dry-run.",
+            fix=f"Show what would be measured: levelfield bench --model {shlex.quote(str(path))} --dry-run.",
         )
     name, size_bytes, graph = store.look(path)
     sizes = describe.resolve(name, graph, {})

@@ -5,6 +5,7 @@ Which side a boot is of is seen by the fingerprint, never told by the user.
 
 import hashlib
 import secrets
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -27,7 +28,7 @@ from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import files, journal
 from levelfield.record.append_only import AppendOnly
 from levelfield.record.references import DEFAULT_VARIANT
-from levelfield.record.schema import Absent, Image
+from levelfield.record.schema import Absent, Image, Run
 from levelfield.run import bench
 from levelfield.run.options import Options, elsewhere
 from levelfield.run.upgrade import progress, store
@@ -180,10 +181,10 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
     Raises LevelfieldError: nothing was measured, or it was cut off; what is on the disk is kept, and `next` goes on
     with it.
     """
-    store.load(name, reports)  # an unknown name must not make a journal
+    store.load_own(name, reports)  # an unknown name must not make a journal
     with store.open_journal(name, reports) as written:
-        state = store.load(name, reports)
-        if state.pending is not None and _is_complete(reports / state.pending.run):
+        state = store.load_own(name, reports)
+        if state.pending is not None and _is_complete(store.folder_of(state.pending.run, reports)):
             _count(state.pending.run, reports, written, console)  # killed between the run's end and this journal's line
             state = store.load(name, reports)
         store.check_records(state, reports)
@@ -196,8 +197,9 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
                 if reason:
                     terminals.say(console, reason)
             case progress.Resume(run=run):
-                folder = reports / run
+                folder = store.folder_of(run, reports)
                 made = journal.fold(journal.read(folder / files.JOURNAL))
+                _check_run(made, state.begun)
                 bench.conduct(plan.of_record(made), _options(state.begun, reports), console, resumed=(folder, made))
                 _count(run, reports, written, console)
             case progress.Measure(phase=phase):
@@ -233,16 +235,26 @@ def _is_complete(folder: Path) -> bool:
 
 def _count(run: str, reports: Path, written: AppendOnly[Event], console: Console) -> None:
     """Write the record and the report of a complete run, and count it."""
-    if (reports / run / files.JOURNAL).is_file():  # killed after that: the page is there
-        bench.finish(reports / run, console)
-    written.write(MeasurementDone(utc_now(), run, store.digest(reports / run)))
+    folder = store.folder_of(run, reports)
+    if (folder / files.JOURNAL).is_file():  # killed after that: the page is there
+        bench.finish(folder, console)
+    written.write(MeasurementDone(utc_now(), run, store.digest(folder)))
+
+
+def _check_run(made: Run, begun: Begun) -> None:
+    """Refuse to go on with a run that measures otherwise than the upgrade: it says where its workers are."""
+    if (made.command, made.settings.launcher) != ((*bench.OF_AN_UPGRADE, begun.name), begun.how.launcher):
+        raise LevelfieldError(
+            f"The run {made.id} is not of the upgrade {begun.name}.",
+            fix="Bring its folder back from a copy, or begin another upgrade.",
+        )
 
 
 def _options(begun: Begun, reports: Path) -> Options:
     return Options(
         reports=reports,
         command=(*bench.OF_AN_UPGRADE, begun.name),
-        go_on=f"levelfield upgrade next {begun.name}{elsewhere(reports)}, in this boot",
+        go_on=f"levelfield upgrade next {shlex.quote(begun.name)}{elsewhere(reports)}, in this boot",
         **msgspec.structs.asdict(begun.how),
     )
 

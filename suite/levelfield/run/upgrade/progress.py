@@ -6,6 +6,7 @@ of two boots are never mixed.
 """
 
 import enum
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -16,11 +17,11 @@ from levelfield.compare.upgrade import Design
 from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
 from levelfield.plan import Selection
-from levelfield.record.append_only import Lost
+from levelfield.record.append_only import Beginning, Lost
 from levelfield.report.units import plural
 from levelfield.run.options import elsewhere
 
-FORMAT = 1
+FORMAT = 2
 """Version of the journal: a reader refuses a newer one."""
 
 LAUNCHES = 10
@@ -29,7 +30,7 @@ makes a run one of all windows: simulated, such runs scatter by 9 %, and calm on
 
 Side: TypeAlias = Literal["old", "new"]
 _Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=1000)]
-_RunId: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")]
+_RunId: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A\d{8}-\d{6}-[A-Za-z0-9._-]{1,180}\Z")]
 """Of a folder under the reports folder, and of nothing else: a journal is not trusted."""
 
 
@@ -54,11 +55,10 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: float | None = None
 
 
-class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
+class Begun(Beginning, frozen=True, forbid_unknown_fields=True, tag="begun"):
     """The upgrade as it was declared, on the old stack."""
 
     format: int
-    name: str
     at: str
     """UTC, ISO 8601, as in every event."""
     tool_version: str
@@ -328,7 +328,7 @@ def _check_order(state: State, side: Side) -> None:
 def advice(state: State, reports: Path = Path("reports")) -> str:
     """Say in one sentence what the operator does next."""
     there = elsewhere(reports)
-    name, boots = state.begun.name, plural(state.begun.boots, "boot")
+    name, boots = shlex.quote(state.begun.name), plural(state.begun.boots, "boot")
     phase = state.phase
     again = f"levelfield upgrade next {name}{there}"
     if phase is None:

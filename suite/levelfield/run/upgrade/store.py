@@ -43,6 +43,13 @@ def load(name: str, reports: Path) -> State:
     return fold(_ALL.read(name, reports))
 
 
+def load_own(name: str, reports: Path) -> State:
+    """Read an upgrade to go on with it; LevelfieldError: as `load`, or it was not begun here, or was changed since."""
+    state = load(name, reports)
+    _ALL.check_own(state.begun)
+    return state
+
+
 def open_one(reports: Path) -> str:
     """Return the name of the one upgrade that is not done; empty: all are; LevelfieldError: none or several."""
     known = names(reports)
@@ -56,9 +63,27 @@ def open_one(reports: Path) -> str:
     return found[0] if found else ""
 
 
+def folder_of(run: str, reports: Path) -> Path:
+    """Return the folder of a run that a journal names; LevelfieldError: it is a link to another one."""
+    folder = reports / run
+    if folder.resolve() != reports.resolve() / run:
+        raise LevelfieldError(
+            f"{folder} is a link, and no run's own folder.",
+            fix="Bring the folder itself back, or begin another upgrade.",
+        )
+    return folder
+
+
 def record_of(boot: Boot, reports: Path) -> Path:
-    """Return the file of a boot's record."""
-    return files.file_of(reports / boot.begun.run)
+    """Return the file of a boot's record; LevelfieldError: as `folder_of`."""
+    return files.file_of(folder_of(boot.begun.run, reports))
+
+
+def _is_gone(boot: Boot, reports: Path) -> bool:
+    try:
+        return not record_of(boot, reports).is_file()
+    except LevelfieldError:
+        return True
 
 
 def check_records(state: State, reports: Path) -> None:
@@ -122,7 +147,7 @@ def lines(state: State, reports: Path) -> Iterator[str]:
         measured = state.of_phase(phase)
         yield f"  {phase}: {len(measured)} of {begun.boots}"
         for boot in measured:
-            gone = "" if record_of(boot, reports).is_file() else "  (its record is gone)"
+            gone = "  (its record is gone)" if _is_gone(boot, reports) else ""
             yield f"    {boot.begun.run}{gone}"
     for run in (*state.left, *([state.pending] if state.pending is not None else [])):
         how = "cut off, resumed by `next` in the same boot" if run is state.pending else "cut off, does not count"

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from levelfield.errors import LevelfieldError
 from levelfield.record.files import JOURNAL
-from levelfield_fleet.run import journal
+from levelfield_fleet.run import head, journal
 from levelfield_fleet.run.journal import FORMAT, Event
 from levelfield_fleet.run.state import load
 from tests.fleet.run.fleets import begun, lines, seen
@@ -22,10 +23,19 @@ def write(reports: Path, events: list[Event]) -> Path:
 
 def test_a_fleet_is_made_once(tmp_path: Path) -> None:
     journal.create(begun(), tmp_path)
-    assert load("night", tmp_path).begun == begun()
+    assert msgspec.structs.replace(load("night", tmp_path).begun, seal="") == begun()
     with pytest.raises(LevelfieldError, match="There is a fleet called night already") as caught:
         journal.create(begun(seed=1), tmp_path)
     assert "--resume night" in caught.value.fix
+
+
+def test_another_installation_does_not_go_on(tmp_path: Path) -> None:
+    """Its words would say where workers run on every node."""
+    journal.create(begun(), tmp_path)
+    path = journal.folder("night", tmp_path) / JOURNAL
+    path.write_bytes(path.read_bytes().replace(b'"smoke"', b'"smoke","--launcher","host"'))
+    with pytest.raises(LevelfieldError, match="The fleet night was not begun here, or was changed since"):
+        head.conduct("night", tmp_path, "local:2", Console(quiet=True), head.Limits())
 
 
 def test_a_newer_journal_is_refused(tmp_path: Path) -> None:
