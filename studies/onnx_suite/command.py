@@ -242,7 +242,7 @@ def timed(case: Sent, root: Path) -> Timed:
     given = [word for pair in (values | case.sizes).items() for word in ("--input", "{}={}".format(*pair))]
     words = ("--profile", "smoke", "--scenarios", "latency", "--control", "none")
     with temporary_folder("suite") as reports:
-        model = ("--model", root / case.folder / f"{case.name}.onnx", "--reports", reports)
+        model = ("--model", str(root / case.folder / f"{case.name}.onnx"), "--reports", str(reports))
         command, began = [sys.executable, "-m", "levelfield.cli", "bench", *model, *given, *words], time.monotonic()
         subprocess.run(command, capture_output=True, check=False)
         seconds = time.monotonic() - began

@@ -225,12 +225,13 @@ def data_set(content: bytes, folder: Path) -> None:
     for name in (squad_file := "dev-v1.1.json", imagenet.LABELS[0], bert.VOCABULARY, bert.CONFIGURATION):
         (folder / name).write_bytes(content)
     said = []
-    for look in (
+    reads: tuple[Callable[[], object], ...] = (
         lambda: squad.read(folder / squad_file),
         lambda: imagenet.list_pictures(folder, 10),
         lambda: bert.find_vocabulary([folder], 30_522),
         *(functools.partial(glue.read, folder / squad_file, table) for _, table, _ in glue.TABLES.values()),
-    ):
+    )
+    for look in reads:
         try:
             look()
         except UnusableError as error:
