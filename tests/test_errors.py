@@ -4,7 +4,9 @@ import json
 import sys
 import unicodedata
 
-from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json
+import pytest
+
+from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json, shortened
 
 
 def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
@@ -12,6 +14,19 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
     assert error.message.startswith("There is no model called 'xxx")
     assert error.message.endswith("xxx'; there are mlp and bert.")
     assert max(len(error.message), len(error.fix)) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("longest", "says"),
+    [
+        (38, "The figures may still hold some of…"),
+        (39, "The figures may still hold some of the…"),
+        (16, "The figures may…"),
+    ],
+)
+def test_a_text_is_cut_between_words(longest: int, says: str) -> None:
+    assert shortened("The figures may still hold some of the disturbance.", longest) == says
+    assert shortened("x" * 99, longest) == "x" * (longest - 1) + "…"
 
 
 def test_no_character_that_is_not_seen_is_printable() -> None:
