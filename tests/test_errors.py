@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json, without_folders
+from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json, shortened, without_folders
 
 
 def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
@@ -29,6 +29,19 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
 )
 def test_a_text_for_a_record_names_no_folder(text: str, left: str) -> None:
     assert without_folders(text) == left
+
+
+@pytest.mark.parametrize(
+    ("longest", "says"),
+    [
+        (38, "The figures may still hold some of…"),
+        (39, "The figures may still hold some of the…"),
+        (16, "The figures may…"),
+    ],
+)
+def test_a_text_is_cut_between_words(longest: int, says: str) -> None:
+    assert shortened("The figures may still hold some of the disturbance.", longest) == says
+    assert shortened("x" * 99, longest) == "x" * (longest - 1) + "…"
 
 
 def test_no_character_that_is_not_seen_is_printable() -> None:

@@ -44,7 +44,11 @@ class LevelfieldError(Exception):
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:_BEGINNING]} … {text[-_END:]}"
+    if len(text) <= LONGEST:
+        return text
+    end = text[-_END:]
+    first = end.find(" ") + 1
+    return f"{shortened(text, _BEGINNING).rstrip(' …')} … {end[first if first < _END // 2 else 0 :]}"
 
 
 _FOLDERS = re.compile(
@@ -69,8 +73,11 @@ def printable_json(text: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    """Return a text of so many characters at the most, cut off with an ellipsis, after a word where one is near."""
+    if len(text) <= longest:
+        return text
+    end = text.rfind(" ", longest // 2, longest)
+    return f"{text[: end if end > 0 else longest - 1].rstrip()}…"
 
 
 def one_line(text: str, longest: int = 200) -> str:

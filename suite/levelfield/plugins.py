@@ -9,6 +9,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import re
+import textwrap
 from pathlib import Path
 from typing import TypeVar
 
@@ -140,7 +141,7 @@ def load(plugin: Plugin, kind: type[_T]) -> _T:
     try:
         found = getattr(importlib.import_module(module), attribute or "")
     except (Exception, SystemExit) as error:
-        text = " ".join(str(error).split())[:300]
+        text = textwrap.shorten(str(error), 300, placeholder=" …")
         raise PluginError(f"{plugin.value} cannot be imported ({type(error).__name__}: {text})") from error
     if not isinstance(found, kind):
         raise PluginError(f"{plugin.value} is a {type(found).__name__} and no {kind.__name__}")

@@ -48,8 +48,12 @@ def test_list_says_what_a_file_is_and_what_will_be_refused(tmp_path: Path) -> No
         found["refused"], ("[bold]x of odd.onnx takes string", "RandomNormal", "w.bin"), strict=True
     ):
         assert says in reason
-    one_clear_sentence(call("list", "none.onnx", folder=tmp_path), "none.onnx cannot be read")
-    one_clear_sentence(call("list", "net.py:build", folder=tmp_path), "bench --model net.py:build --dry-run")
+    one_clear_sentence(call("list", "none.onx", folder=tmp_path), "There is no file none.onx.")
+    one_clear_sentence(call("list", "bakends", folder=tmp_path), "Did you mean 'backends'?")
+    (tmp_path / "net.py").write_text("import torch\ndef small(): ...\ndef large(): ...\n")
+    for named, function in (("net.py", "small"), ("net.py:large", "large")):
+        command = f"bench --model net.py:{function} --dry-run"
+        one_clear_sentence(call("list", named, folder=tmp_path), "it defines small, large.", command)
     assert not cache.parent.exists()
 
 

@@ -112,6 +112,10 @@ def test_several_launches_here_decide_about_a_report_of_one() -> None:
     options: dict[str, Any] = {"scenarios": ["memory", "cold-start"], "noise_scale": 0.3}
     found = held(record("theirs", generations=1, **options), record("ours", 2, generations=5, **options))
     assert set(verdicts(found).values()) == {Verdict.REPRODUCED}
+    assert found.method.endswith(
+        "Where a side has fewer than 3 launches, both are taken to scatter as the other side's do."
+    )
+    assert "scatter" not in held(record("theirs", generations=5, **options), record("ours", 2, **options)).method
 
 
 def test_what_became_slower_differs_and_by_how_much() -> None:

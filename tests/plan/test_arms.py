@@ -61,6 +61,11 @@ def test_short_names_are_those_of_backends() -> None:
             "There is no lock of onnxruntime 1.29.7 for cpu.",
             "levelfield images lock onnxruntime@1.29.7",
         ),
+        (
+            "onnxruntime@1.30",
+            "There is no lock of onnxruntime 1.30 for cpu.",
+            "Did you mean onnxruntime@1.30.0? Locked: 1",
+        ),
         ("torch@cu99", "There is no lock of torch called 'cu99'.", "cpu"),
         ("onnxruntime+spining=off", "There is no setting of onnxruntime called 'spining'.", "'spinning'"),
         ("onnxruntime+spinning=of", "There is no value of onnxruntime's spinning called 'of'.", "'off'"),

@@ -7,7 +7,7 @@ import msgspec
 from levelfield import analysis
 from levelfield.cli.measure import bench
 from levelfield.options.registry import rerun
-from levelfield.record.schema import Absent, Fingerprint, Image, OwnFile, OwnWeights, Run
+from levelfield.record.schema import Absent, Fingerprint, Image, OwnFile, OwnSizes, OwnWeights, Run
 from levelfield.report import environment, html
 from tests.records_builder import make_machine, make_run
 from tests.report.plain import plain
@@ -138,6 +138,9 @@ def test_a_network_in_python_is_described() -> None:
     assert "plain kernels" not in shown
     assert "Inputs of the file" not in shown
     assert HOSTILE not in shown
+    others = (OwnSizes("net-small-1a2b3c4d", function="small"), OwnSizes("net-large-1a2b3c4d", function="large"))
+    shown = page(with_settings(own=msgspec.structs.replace(NETWORK, also=others)))
+    assert "<dt>functions</dt><dd><code>build, small, large</code></dd>" in shown
 
 
 def test_the_commands_take_what_they_name() -> None:

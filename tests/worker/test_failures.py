@@ -88,6 +88,12 @@ def test_a_traceback_names_no_folder_of_this_machine() -> None:
     assert str(Path(levelfield.__file__).parent.parent) not in detail
 
 
+def test_a_long_message_ends_with_a_whole_word() -> None:
+    said = answered(RuntimeError("many words " * 100), "cpu").message
+    assert said.endswith((" many…", " words…"))
+    assert answered(RuntimeError("x" * 1000), "cpu").message.startswith("RuntimeError: xxxx")
+
+
 LOST = Failed("crashed", "Process 2 of 2 was killed.")
 
 

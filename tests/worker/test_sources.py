@@ -59,6 +59,9 @@ def row():
 def alone():
     return build
 
+def array():
+    return (lambda x: x), np.ones((16, 256), np.float32)
+
 def lists():
     return build, [[1, 2]]
 
@@ -92,6 +95,10 @@ def test_inputs_in_a_row_get_names(file: Path) -> None:
     found = written(str(file), "row")
     assert list(found.inputs) == ["input 0", "input 1"]
     assert all(each.flags.c_contiguous for each in found.inputs.values())
+
+
+def test_an_array_alone_is_one_input(file: Path) -> None:
+    assert {name: each.shape for name, each in written(str(file), "array").inputs.items()} == {"input 0": (16, 256)}
 
 
 @pytest.mark.parametrize("function", ["alone", "lists", "objects", "none"])

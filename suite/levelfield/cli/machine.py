@@ -11,6 +11,7 @@ from rich.table import Table
 
 from levelfield import terminals
 from levelfield.errors import LevelfieldError, printable
+from levelfield.names import unknown
 from levelfield.options.registry import BASE, JSON, LAUNCHER
 from levelfield.options.values import DURATION
 
@@ -27,11 +28,14 @@ LISTS = ("models", "backends", "profiles", "scenarios", "operators", "precisions
 
 
 class _Listed(click.Choice[str]):
-    """A kind of name, or an ONNX file."""
+    """A kind of name, or a file: names of kinds have neither dots nor slashes."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        is_file = value.endswith(".onnx") or "/" in value or ".py" in value
-        return value if is_file else super().convert(value, param, ctx)
+        if "." in value or "/" in value:
+            return value
+        if value not in self.choices:
+            raise unknown("list", value, self.choices)
+        return super().convert(value, param, ctx)
 
 
 @click.command()

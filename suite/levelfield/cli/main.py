@@ -16,7 +16,7 @@ from levelfield.cli.help import ToolGroup
 from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, one_line
 from levelfield.paths import disk_space, locks_sha256, package_root, tool_sha256
 from levelfield.version import __version__
 
@@ -101,7 +101,7 @@ def main() -> NoReturn:
                 "Look at the space on that disk and at who may write there.",
             )
         else:
-            what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            what = one_line(f"{type(error).__name__}: {error}", 300)
             _print_error(
                 f"Levelfield failed unexpectedly ({what}).",
                 f"This is a defect: please report it, with what {DEBUG}=1 shows.",

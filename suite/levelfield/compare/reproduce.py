@@ -30,6 +30,7 @@ FEWEST = effects.MIN_RUNS
 """Launches here from which there is an interval, however few the report has."""
 _MOVED = (Movement.BECAME_UNEQUAL, Movement.BEYOND)
 _WITH_NUMBERS = ("ranked", "shown")
+_ALIKE = f" Where a side has fewer than {FEWEST} launches, both are taken to scatter as the other side's do."
 _TOO_FEW = f"too few launches for an interval; {FEWEST} here would give one: --launches {FEWEST}"
 
 
@@ -40,7 +41,9 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     drifts = drift.find_drift(pairs, (theirs,), (ours,), same_hardware=same)
     moved = {(each.old_arm, *each.question[:3]) for each in drifts if each.movement in _MOVED}
     policy = reproduction_policy(allowed)
-    judged = rows.judge_rows(tuple(_drafts(theirs, ours)), policy)
+    drafts = tuple(_drafts(theirs, ours))
+    alike = any(each.effect is not None and each.effect.pooled for each in drafts)
+    judged = rows.judge_rows(drafts, policy)
     judged = rows.in_order(_as_found(row, ours, moved, same=same) for row in judged)
     found = Comparison(
         answer=_answer(judged, sum(each.outcome == "worse" for each in drifts)),
@@ -59,6 +62,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         method=(
             f"Ratios are here over the report, with {1 - policy.level:.0%} intervals over "
             f"launches. Reproduced means that the whole interval lies within {allowed:.0%} of no change."
+            f"{_ALIKE if alike else ''}"
         ),
         order="lumps",
         replicate="launch",

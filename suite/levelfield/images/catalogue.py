@@ -388,12 +388,15 @@ def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
         return LevelfieldError(f"The image {image_name} has no versions.", fix=f"Leave out @{of_framework}.")
     if python is not None:
         _check_python(python)
-    available = ", ".join([*versions(image_name, variant), *pythons(image_name, variant)])
+    locked = versions(image_name, variant)
+    close = next((each for each in reversed(locked) if each.startswith(f"{of_framework}.") and python is None), None)
+    meant = f"Did you mean {image_name}{suffix(variant, close)}? " if close else ""
+    available = ", ".join([*locked, *pythons(image_name, variant)])
     made = image_name + suffix(variant, version)
     wanted = " ".join(part for part in (of_framework, f"with Python {python}" if python else None) if part)
     return LevelfieldError(
         f"There is no lock of {image_name} {wanted} for {variant}.",
-        fix=f"Locked: {available}. `levelfield images lock {made}` makes one.",
+        fix=f"{meant}Locked: {available}. `levelfield images lock {made}` makes one.",
     )
 
 

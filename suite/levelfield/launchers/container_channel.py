@@ -19,7 +19,7 @@ import docker.errors
 import requests.exceptions
 from docker.types import DeviceRequest
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.launchers.channel import (
     Channel,
     ChannelTimeout,
@@ -296,7 +296,7 @@ def gpu_error(explanation: str) -> LevelfieldError:
             "not restarted since it was installed.",
             fix=f"{INSTALL}, or --variant cpu.",
         )
-    reason = without_uuids(explanation)[:200].rstrip(". ")
+    reason = clause(without_uuids(explanation))
     return LevelfieldError(
         f"The container engine would not start a container with the GPU: {reason}.",
         fix="Restart the machine where the driver was updated, and the engine where its toolkit was; see `levelfield "

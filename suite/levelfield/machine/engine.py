@@ -22,7 +22,7 @@ import docker.tls
 import msgspec
 import requests
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, one_line, shortened
 from levelfield.machine.reading import Facts
 from levelfield.record.schema import Absent, Fact
 
@@ -164,7 +164,7 @@ def check_socket(there: Address) -> None:
 
 def refused(explanation: str) -> LevelfieldError:
     """Return the error of an engine that answered, and refused a step."""
-    words = " ".join(explanation.split())[:500]
+    words = one_line(explanation, 500)
     if "no space left on device" in words.lower():
         return LevelfieldError(
             f"The disk of the container engine is full: {words}.",
@@ -220,7 +220,7 @@ def short(error: Exception) -> str:
     while (inner := cause.__cause__ or cause.__context__) is not None:
         cause = inner
     words = (cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)).strip()
-    return words.splitlines()[0][:200] if words else cause.__class__.__name__
+    return shortened(words.splitlines()[0], 200) if words else cause.__class__.__name__
 
 
 # ---- whose a container is --------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from levelfield.backends import registry
 from levelfield.backends.info import ONNX, FileFormat
-from levelfield.errors import LevelfieldError, explained
+from levelfield.errors import LevelfieldError, explained, shortened
 from levelfield.images import worker_code
 from levelfield.images.wheels import Progress
 from levelfield.launchers.protocol import Launcher, LaunchSpec, running
@@ -427,7 +427,7 @@ def _manifest(folder: Path) -> _Manifest | None:
 def _last_line(output: str) -> str:
     """Return the last line of a worker's output: of a traceback, the error itself."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "nothing."
+    return shortened(lines[-1], 300) if lines else "nothing."
 
 
 def _make_folder(path: Path) -> None:

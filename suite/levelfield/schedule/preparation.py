@@ -3,9 +3,10 @@
 import functools
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -27,13 +28,16 @@ from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import python_file, reference, second_opinion, store
 from levelfield.prepare.own_model.exported import Exported
 from levelfield.prepare.own_model.exported import export as export_network
-from levelfield.record.schema import Arm, Case, Image
+from levelfield.record.schema import Arm, Case, Image, OwnFile
 from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
 from levelfield.schedule.resources import Driver, RunResources, Stopwatch
 from levelfield.zoo import models, weights
 
+_T = TypeVar("_T")
+_Networks: TypeAlias = dict[str, Exported | LevelfieldError]
+"""What was made of each function of a file in Python, by model; or why nothing was."""
 IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
 EXPORTS_AT_ONCE = 2
@@ -131,7 +135,7 @@ def _own(
     plan: Plan,
     launchers: Mapping[str, Launcher],
     images: dict[tuple[str, str, str, str | None], Image],
-    exported: Mapping[str, Exported],
+    exported: _Networks,
     listener: ProgressListener,
 ) -> tuple[reference.Reference, ...]:
     """Compute the reference of the user's own file, for each of its sizes or functions.
@@ -143,39 +147,50 @@ def _own(
     """
     if plan.own is None:
         return ()
-    sized = {each.model: each for each in plan.own.sized}
-    known = {name: reference.of_float64(sized[name], each) for name, each in exported.items() if each.answers}
-    unanswered = [each for each in plan.own.sized if each.model not in known]
-    if not unanswered:
-        return tuple(known.values())
     native = [arm for arm in plan.answering if file_key(plan.blocks[0].case, arm) is None]
-    arm = next(iter(_reference_arm(plan)), None) or min(native, key=_known_wrong, default=None)
-    if arm is None:
-        asked = exported.get(unanswered[0].model)
-        why = asked.unanswered if asked is not None else "it was not asked"
-        raise LevelfieldError(
-            f"{unanswered[0].function} of {plan.own.file} has no answer in float64 ({why}), and no backend of its own "
-            "framework is measured: nothing could be compared.",
-            fix=f"Name {plan.own.framework} among --backends: its answer is then the reference.",
+    first = next(iter(_reference_arm(plan)), None) or min(native, key=_known_wrong, default=None)
+
+    def spec_of(own: OwnFile, arm: Arm) -> LaunchSpec:
+        return LaunchSpec(
+            name=f"reference of {own.model}",
+            image=images[arm.launcher, arm.image, arm.variant, arm.version],
+            threads=len(plan.cpus),
+            cpus=plan.cpus,
+            memory_bytes=control_groups.limit_bytes(),
+            artifacts=Artifacts().root,
+            reads=store.readable(own),
         )
-    image, launcher = images[arm.launcher, arm.image, arm.variant, arm.version], launchers[arm.launcher]
-    spec = LaunchSpec(
-        name=f"reference of {plan.own.model}",
-        image=image,
-        threads=len(plan.cpus),
-        cpus=plan.cpus,
-        memory_bytes=control_groups.limit_bytes(),
-        artifacts=Artifacts().root,
-        reads=store.readable(plan.own),
-    )
+
+    def of_function(own: OwnFile) -> reference.Reference:
+        made = exported.get(own.model)
+        if isinstance(made, LevelfieldError):
+            raise made
+        if made is not None and made.answers:
+            return reference.of_float64(own, made)
+        if first is None:
+            raise LevelfieldError(
+                f"{own.function} of {own.file} has no answer in float64 ({made.unanswered if made else 'not asked'}), "
+                "and no backend of its own framework is measured: nothing could be compared.",
+                fix=f"Name {own.framework} among --backends: its answer is then the reference.",
+            )
+        launcher = launchers[first.launcher]
+        found = reference.of_first(own, first, launcher=launcher, spec=spec_of(own, first), progress=listener.say)
+        return msgspec.structs.replace(found, exported=made)
+
     if plan.own.function:
-        for each in unanswered:
-            found = reference.of_first(each, arm, launcher=launcher, spec=spec, progress=listener.say)
-            known[each.model] = msgspec.structs.replace(found, exported=exported.get(each.model))
-        return tuple(known.values())
-    batches = {name: [block.case.batch for block in plan.blocks if block.case.model == name] for name in sized}
+        answered = _each(plan.own, of_function)
+        return tuple(
+            reference.without_answers(each, found.message) if isinstance(found, LevelfieldError) else found
+            for each, found in zip(plan.own.sized, answered.values(), strict=True)
+        )
+    (arm,) = _reference_arm(plan)
+    spec, launcher = spec_of(plan.own, arm), launchers[arm.launcher]
+    names = [each.model for each in plan.own.sized]
+    batches = {name: [block.case.batch for block in plan.blocks if block.case.model == name] for name in names}
     computed = tuple(
-        reference.compute(each, batches[each.model], image=image, launcher=launcher, spec=spec, progress=listener.say)
+        reference.compute(
+            each, batches[each.model], image=spec.image, launcher=launcher, spec=spec, progress=listener.say
+        )
         for each in plan.own.sized
     )
     try:
@@ -189,6 +204,23 @@ def _own(
     )
 
 
+def _each(own: OwnFile, work: Callable[[OwnFile], _T]) -> dict[str, _T | LevelfieldError]:
+    """Do a work for each function of a file: one that fails leaves its error in the place of what was made.
+
+    Raises LevelfieldError: the first, where all fail.
+    """
+    found: dict[str, _T | LevelfieldError] = {}
+    for each in own.sized:
+        try:
+            found[each.model] = work(each)
+        except LevelfieldError as error:
+            found[each.model] = error
+    errors = [each for each in found.values() if isinstance(each, LevelfieldError)]
+    if len(errors) == len(found):
+        raise errors[0]
+    return found
+
+
 def _known_wrong(arm: Arm) -> bool:
     versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
     return any(frameworks.known_wrong(gate.read(), versions, arm.backend))
@@ -196,14 +228,14 @@ def _known_wrong(arm: Arm) -> bool:
 
 def _made(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener, *, judged: bool
-) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], dict[str, Exported]]:
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], _Networks]:
     """Make model files, images (the canary's base first, then the longest), weights and references.
 
     Of networks in Python return also the answers, by model.
     """
     images: dict[tuple[str, str, str, str | None], Image] = {}
     files: dict[FileKey, ModelFile] = {}
-    exported: dict[str, Exported] = {}
+    exported: _Networks = {}
 
     def image_of(place: str, name: str, variant: str, version: str | None) -> None:
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
@@ -257,7 +289,7 @@ def _reference_arm(plan: Plan) -> tuple[Arm, ...]:
 
 
 def _exports(
-    plan: Plan, launcher: Launcher, artifacts: Artifacts, networks: dict[str, Exported], listener: ProgressListener
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, networks: _Networks, listener: ProgressListener
 ) -> dict[FileKey, ModelFile]:
     """Return the model files; `networks` is given what was made of networks in Python, by model."""
     if plan.own is not None and not plan.own.function:
@@ -267,10 +299,10 @@ def _exports(
     if plan.own is not None:
         if not exporters:
             return {}
-        for each in plan.own.sized:
-            networks[each.model] = export_network(each, next(iter(exporters.values())), launcher, listener.say)
-        made = {key: networks[key.model].file for key in plan.files}
-        return {key: file for key, file in made.items() if file is not None}
+        image = next(iter(exporters.values()))
+        networks.update(_each(plan.own, lambda each: export_network(each, image, launcher, listener.say)))
+        made = {key: network for key in plan.files if isinstance(network := networks[key.model], Exported)}
+        return {key: network.file for key, network in made.items() if network.file is not None}
     files: dict[FileKey, ModelFile] = {}
 
     def export(key: FileKey) -> None:

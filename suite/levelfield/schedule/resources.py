@@ -137,8 +137,10 @@ class RunResources(msgspec.Struct, frozen=True):
         return None if key is None else self.files.get(key)
 
     def why_no_file(self, case: Case, arm: Arm) -> str:
-        """Say why there is no file of a user's own network for an arm; empty: there is, or it needs none."""
+        """Say why there is nothing of a user's own network for an arm to load; empty: there is."""
         own = self.own_of(case)
+        if own is not None and own.unusable:
+            return own.unusable
         if own is None or own.exported is None or file_key(case, arm) is None:
             return ""
         return own.exported.unexported

@@ -10,6 +10,7 @@ from levelfield.backends.protocol import LoadsWith, Unsupported
 from levelfield.worker.messages import Failed
 from levelfield.worker.training import DivergedError
 
+MESSAGE_CHARS = 500
 DETAIL_CHARS = 4000
 """How much of a traceback travels."""
 _OUT_OF_MEMORY = re.compile(
@@ -34,12 +35,21 @@ def failure(error: Exception, device: str) -> Failed:
         return Failed("out-of-memory", what, detail)
     if meaning := cuda.meaning(str(error)):
         return Failed("unsupported", meaning, detail)
-    text = " ".join(str(error).split()) or "no message"
+    text = beginning(str(error), MESSAGE_CHARS) or "no message"
     if isinstance(error, Unsupported):
-        return Failed("unsupported", text[:500], detail)
+        return Failed("unsupported", text, detail)
     name = "" if isinstance(error, DivergedError | LoadsWith) else f"{type(error).__name__}: "  # its words are enough
     settings = error.settings if isinstance(error, LoadsWith) else {}
-    return Failed("error", f"{name}{text[:500]}", detail, settings)
+    return Failed("error", f"{name}{text}", detail, settings)
+
+
+def beginning(text: str, longest: int) -> str:
+    """Return a text on one line, cut off with an ellipsis beyond so many characters, after a word where one is near."""
+    line = " ".join(text.split())
+    if len(line) <= longest:
+        return line
+    end = line.rfind(" ", longest // 2, longest)
+    return f"{line[: end if end > 0 else longest - 1]}…"
 
 
 def without_folders(text: str) -> str:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from levelfield.backends.checks import outputs
 from levelfield.backends.protocol import Arrays, Unsupported
 from levelfield.worker import messages
+from levelfield.worker.failures import beginning
 from levelfield.worker.session import concatenated
 from levelfield.worker.sources import files_in, written
 from levelfield.zoo import onnx_export
@@ -26,7 +27,9 @@ from levelfield.zoo.sensitivity import largest, moved
 from levelfield.zoo.spec import Own, OwnInput, Sensitivity
 
 _Any: TypeAlias = Any  # torch, which only this image has
-REASON_CHARS = 400
+REASON_CHARS = 300
+INPUTS_CHARS = 120
+"""Of their names and shapes; the reason follows them in one message of `failures.MESSAGE_CHARS`."""
 _WIDE = ("float64", "complex128")
 
 
@@ -73,7 +76,8 @@ def _check_runs(torch: _Any, module: _Any, given: Arrays, file: str) -> None:
             copy.deepcopy(module)(*[torch.from_numpy(array) for array in given.values()])
     except Exception as error:
         kinds = ", ".join(f"{name}: {array.dtype} {list(array.shape)}" for name, array in given.items())
-        raise Unsupported(f"The network does not take its inputs ({kinds}): {_reason(error, file)}.") from error
+        given_here = beginning(kinds, INPUTS_CHARS)
+        raise Unsupported(f"The network does not take its inputs ({given_here}): {_reason(error, file)}.") from error
 
 
 def _in_float64(
@@ -134,4 +138,4 @@ def _reason(error: Exception, file: str) -> str:
     places += [int(line) for each in chain for line in re.findall(rf'File "{re.escape(file)}", line (\d+)', str(each))]
     lines = [line.strip() for line in str(chain[-1]).splitlines() if line.strip()]
     where = f" (line {places[-1]} of the file)" if places else ""
-    return f"{type(chain[-1]).__name__}: {lines[0] if lines else ''}"[:REASON_CHARS] + where
+    return beginning(f"{type(chain[-1]).__name__}: {lines[0] if lines else ''}", REASON_CHARS) + where

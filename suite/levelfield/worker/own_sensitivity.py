@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from levelfield.backends.protocol import Arrays, Unsupported
 from levelfield.worker import messages
+from levelfield.worker.failures import beginning
 from levelfield.worker.session import concatenated
 from levelfield.zoo import inputs
 from levelfield.zoo.sensitivity import ROUNDED, largest, moved
@@ -67,7 +68,7 @@ def answer(request: messages.Sense) -> messages.Sensed:
         shapes = {value.name: each.shape for value, each in zip(proto.graph.output, exact, strict=True)}
         answers, unanswered = _in_float64(onnx, onnx.load(request.file_path), calls, shapes), ""
     except Exception as error:  # noqa: BLE001  (the evaluator lacks operators, and says so in many ways)
-        answers, unanswered = (), " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        answers, unanswered = (), beginning(f"{type(error).__name__}: {error}", 200)
     return messages.Sensed(found, versions, answers, unanswered)
 
 

@@ -154,7 +154,8 @@ def written(path: str, function: str) -> Written:
     if not isinstance(found, tuple) or len(found) != len(Written._fields) or not callable(found[0]):
         raise Unsupported(f"{function} has to return two things: return network, inputs.")
     network, given = found
-    named = given if isinstance(given, dict) else {f"input {at}": each for at, each in enumerate(given)}
+    row = [given] if isinstance(given, np.ndarray) else given
+    named = row if isinstance(row, dict) else {f"input {at}": each for at, each in enumerate(row)}
     arrays = {str(name): each for name, each in named.items()}
     if not arrays or not all(isinstance(each, np.ndarray) and each.dtype != object for each in arrays.values()):
         raise Unsupported(f"The inputs that {function} returns have to be NumPy arrays: tensor.numpy() is one.")

@@ -84,10 +84,12 @@ def test_a_record_finds_it_again(here: Path) -> None:
     ):
         with pytest.raises(LevelfieldError):
             store.find_recorded(strange)
+    with pytest.raises(LevelfieldError, match=r"not here\. Give it with --model FILE\.py:build:"):
+        store.find_recorded(msgspec.structs.replace(found, sha256="0" * 64))
     python_file.keep_recorded("my net.py:build", found)
     with pytest.raises(LevelfieldError, match="not of a network in Python"):
         python_file.keep_recorded("my net.py:build", None)
-    with pytest.raises(LevelfieldError, match="Give it with --model"):
+    with pytest.raises(LevelfieldError, match=r"Give it with --model FILE\.py:build\."):
         store.keep_recorded(here / "x.onnx", found)
     (here / "my net.py").write_text(TORCH + "\n")
     with pytest.raises(LevelfieldError, match="is not what was measured"):
@@ -100,10 +102,27 @@ def test_each_of_several_functions_is_a_model(here: Path) -> None:
     assert [store.description(each, "").function for each in found.sized] == ["build", "other"]
     assert store.find_recorded(found) == found
     python_file.keep_recorded("my net.py:build,other", found)
+    for typed in ("my net.py:build", "my net.py", "my net.py:other,build", "my net.py:none"):
+        with pytest.raises(LevelfieldError) as caught:
+            python_file.keep_recorded(typed, found)
+        assert caught.value.message == "my net.py is the right file, and build,other was measured."
+        assert caught.value.fix == "Write --model 'my net.py:build,other'."
+    (here / "my net.py").write_text(TORCH + "\n")
     with pytest.raises(LevelfieldError, match="is not what was measured: that is build,other of"):
-        python_file.keep_recorded("my net.py:build", found)
+        python_file.keep_recorded("my net.py:build,other", found)
     assert "24 are the most" in refused("my net.py:" + ",".join(f"f{number}" for number in range(25))).message
     assert "defines no function third" in refused("my net.py:build,third").message
+
+
+def test_functions_that_can_be_named_are(here: Path) -> None:
+    (here / "my net.py").write_text(
+        TORCH + "def _own(): ...\ndef sized(size, /): ...\ndef deep(*, depth=2, **more): ...\n"
+    )
+    error = refused("my net.py")
+    assert error.message == "my net.py names no function of the file, which defines build, other, deep."
+    assert error.fix == "Write --model 'my net.py:build'."
+    (here / "my net.py").write_text("(")
+    assert "is no Python" in refused("my net.py").message
 
 
 @pytest.mark.parametrize("text", ["my net.py", ":build", "my net.py:a.b", "my net.py:build,", "x" * 5000])

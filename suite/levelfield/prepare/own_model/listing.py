@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.prepare.own_model import describe, operators, store
+from levelfield.prepare.own_model import describe, operators, python_file, store
 from levelfield.prepare.own_model.onnx_format import Value
 
 
@@ -50,10 +50,19 @@ def read(path: Path) -> File:
     Raises LevelfieldError: it cannot be read, or is no ONNX model.
     """
     if ".py" in path.name:
+        there = python_file.builders(str(path))
+        which = f"; it defines {', '.join(there)}" if there else ""
         raise LevelfieldError(
+<<<<<<< HEAD
             f"{path.name} is a network in Python, which says what it takes when it runs.",
             fix=f"Show what would be measured: levelfield bench --model {shlex.quote(str(path))} --dry-run.",
+=======
+            f"{path.name} is a network in Python, which says what it takes when it runs{which}.",
+            fix=f"Show what would be measured: {python_file.command(str(path))}.",
+>>>>>>> own2
         )
+    if not path.exists():
+        raise LevelfieldError(f"There is no file {path}.", fix="`levelfield list` without a name shows all there is.")
     name, size_bytes, graph = store.look(path)
     sizes = describe.resolve(name, graph, {})
     return File(

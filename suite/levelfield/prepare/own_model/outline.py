@@ -19,15 +19,25 @@ MOST_BYTES = 1 << 30
 
 
 def outline(content: bytes) -> dict[str, object]:
-    """Return the names of functions, and what is imported; or the line that is no Python."""
+    """Return the names of functions, of those without arguments, and of imports; or the line that is no Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # its author's, and not this command's
             tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return {"damaged": True, "line": (isinstance(error, SyntaxError) and error.lineno) or 0}
-    functions = [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
-    return {"functions": functions, "imported": sorted({name.partition(".")[0] for name in _imports(tree)})}
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+    return {
+        "functions": [each.name for each in functions],
+        "builders": [each.name for each in functions if not each.name.startswith("_") and not _required(each.args)],
+        "imported": sorted({name.partition(".")[0] for name in _imports(tree)}),
+    }
+
+
+def _required(arguments: ast.arguments) -> int:
+    """Return the number of arguments without a default."""
+    every = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return every + arguments.kw_defaults.count(None)
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:

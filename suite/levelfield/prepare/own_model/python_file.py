@@ -5,6 +5,7 @@ The file is parsed, to find its function and the framework that it imports. It i
 
 import hashlib
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ DIGITS = 8
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _EXAMPLE = "--model FILE.py:FUNCTION"
+_MOST = 8
+"""Functions that a message names."""
 
 
 def keep(text: str) -> OwnFile:
@@ -40,15 +43,16 @@ def keep(text: str) -> OwnFile:
 
     Raises LevelfieldError: it cannot be read, is no Python, lacks the function, or imports no framework or several.
     """
-    path, _, named = text.rpartition(":")
+    path, named = _split(text)
     functions = tuple(dict.fromkeys(named.split(",")))
     if not path or not all(map(_NAME.fullmatch, functions)):
-        raise LevelfieldError(f"{shown(text)} names no function of a file.", fix=f"Write {_EXAMPLE}.")
+        there = builders(path) if path.endswith(".py") else ()
+        example = f"--model {shlex.quote(f'{shown(path)}:{there[0]}')}" if there else _EXAMPLE
+        which = f" of the file, which defines {', '.join(there[:_MOST])}" if there else " of a file"
+        raise LevelfieldError(f"{shown(text)} names no function{which}.", fix=f"Write {example}.")
     if len(functions) > MAX_SIZES:
         raise LevelfieldError(f"{len(functions)} functions are named; {MAX_SIZES} are the most.", fix="Use two runs.")
-    name = shown(Path(path).name)
-    with explained(f"{name} cannot be read", "Name a Python file that is there."):
-        content = untrusted.read_plain(Path(path), MOST_BYTES)
+    name, content = _read(path)
     described = _described(name, content, functions)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +60,38 @@ def keep(text: str) -> OwnFile:
     untrusted.limit_access(target, Path(path).stat().st_mode)
     target.parent.chmod(0o755)
     return described
+
+
+def builders(text: str) -> tuple[str, ...]:
+    """Return the functions of `FILE.py`, or of `FILE.py:FUNCTION`, that need no arguments.
+
+    Raises LevelfieldError: it cannot be read, or is no Python.
+    """
+    return _outline(*_read(_split(text)[0])).builders
+
+
+def command(text: str) -> str:
+    """Return a command that shows what would be measured of `FILE.py`, or of `FILE.py:FUNCTION`.
+
+    Raises LevelfieldError: as `builders`.
+    """
+    path, named = _split(text)
+    example = named or next(iter(builders(text)), "FUNCTION")
+    return f"levelfield bench --model {shlex.quote(f'{path}:{example}')} --dry-run"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return a file and its functions; empty: none is named."""
+    if text.endswith(".py") or ":" not in text:
+        return text, ""
+    path, _, named = text.rpartition(":")
+    return path, named
+
+
+def _read(path: str) -> tuple[str, bytes]:
+    name = shown(Path(path).name)
+    with explained(f"{name} cannot be read", "Name a Python file that is there."):
+        return name, untrusted.read_plain(Path(path), MOST_BYTES)
 
 
 def keep_recorded(text: str, recorded: OwnFile | None) -> None:
@@ -66,13 +102,22 @@ def keep_recorded(text: str, recorded: OwnFile | None) -> None:
     """
     if recorded is None or not recorded.function:
         raise LevelfieldError("The report is not of a network in Python.", fix="Leave --model out.")
-    found = keep(text)
-    if (found.sha256, found.functions) != (recorded.sha256, recorded.functions):
+    path, _ = _split(text)
+    name, content = _read(path)
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != recorded.sha256:
         raise LevelfieldError(
-            f"{found.file}:{found.functions} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
-            f"{recorded.functions} of the file {recorded.sha256[:16]}….",
+            f"{name} (SHA-256 {sha256[:16]}…) is not what was measured: that is {recorded.functions} of the file "
+            f"{recorded.sha256[:16]}….",
             fix=f"Ask its author for {recorded.file}.",
         )
+    measured = f"{path}:{recorded.functions}"
+    if text != measured:
+        raise LevelfieldError(
+            f"{name} is the right file, and {recorded.functions} was measured.",
+            fix=f"Write --model {shlex.quote(measured)}.",
+        )
+    keep(text)
 
 
 def find_recorded(known: OwnFile) -> OwnFile:
@@ -85,7 +130,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
         raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
     with explained(
         f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
-        "Give it with --model FILE.py:FUNCTION: the file itself decides, not its name.",
+        f"Give it with --model FILE.py:{known.functions}: the file itself decides, not its name.",
     ):
         content = _file(known.sha256).read_bytes()
     if _described(known.file, content, functions) != known:
@@ -150,13 +195,17 @@ class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `outline` prints."""
 
     functions: tuple[str, ...] = ()
+    builders: tuple[str, ...] = ()
     imported: tuple[str, ...] = ()
     damaged: bool = False
     line: int = 0
 
 
 def _outline(name: str, content: bytes) -> _Outline:
-    """Parse a file, within a time that grows as its length."""
+    """Parse a file, within a time that grows as its length.
+
+    Raises LevelfieldError: it takes longer, or is no Python.
+    """
     seconds = LEAST_S + len(content) / BYTES_PER_S
     command = [sys.executable, "-I", "-S", outline.__file__, str(seconds)]
     done = subprocess.run(command, input=content, capture_output=True, check=False, env={})
@@ -165,16 +214,17 @@ def _outline(name: str, content: bytes) -> _Outline:
             f"{name} cannot be parsed within {seconds:.1f} s and {outline.MOST_BYTES >> 30} GiB of memory.",
             fix="Shorten what no parser is made for: names of many parts in an import, f-strings of many.",
         )
-    return msgspec.json.decode(done.stdout, type=_Outline)
+    if (found := msgspec.json.decode(done.stdout, type=_Outline)).damaged:
+        where = f" (line {found.line})" if found.line else ""
+        raise LevelfieldError(f"{name} is no Python that can be read{where}.", fix="Try python3 FILE.py.")
+    return found
 
 
 def _framework(name: str, content: bytes, functions: tuple[str, ...]) -> str:
     """Parse a file, and return the framework that it imports."""
-    if (found := _outline(name, content)).damaged:
-        where = f" (line {found.line})" if found.line else ""
-        raise LevelfieldError(f"{name} is no Python that can be read{where}.", fix="Try python3 FILE.py.")
+    found = _outline(name, content)
     if unknown := [each for each in functions if each not in found.functions]:
-        there = ", ".join(found.functions[:8]) or "none"
+        there = ", ".join(found.functions[:_MOST]) or "none"
         raise LevelfieldError(
             f"{name} defines no function {unknown[0]}: there is {there}.",
             fix=f"Name one that takes no arguments and returns the network and its inputs: {_EXAMPLE}.",

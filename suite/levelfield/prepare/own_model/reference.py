@@ -105,6 +105,13 @@ class Reference(msgspec.Struct, frozen=True):
     artifacts: tuple[Artifact, ...]
     exported: Exported | None = None
     """Of a network of PyTorch: what those read that are given ONNX."""
+    unusable: str = ""
+    """Why nothing of it is measured; empty: it is."""
+
+
+def without_answers(model: OwnFile, reason: str) -> Reference:
+    """Return what stands for one of several functions that cannot be measured."""
+    return Reference(model, {}, {1: ""}, store.artifacts(model), unusable=reason)
 
 
 def count_of(batch: int) -> int:

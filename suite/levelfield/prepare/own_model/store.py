@@ -130,7 +130,8 @@ def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
         raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
     if recorded.function:
         raise LevelfieldError(
-            f"The report is of a network in Python, {recorded.file}.", fix="Give it with --model FILE.py:FUNCTION."
+            f"The report is of a network in Python, {recorded.file}.",
+            fix=f"Give it with --model FILE.py:{recorded.functions}.",
         )
     found = keep(path)
     if (found.sha256, found.beside) != (recorded.sha256, recorded.beside):
