@@ -132,12 +132,12 @@ def test_all_arms_of_a_case_are_judged_by_the_same_tolerances(field: str, value:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"model": "m-1"}, ["no case of m-1, which is of m.onnx", "a case of mlp, which is not of m.onnx"]),
-        ({"also": [{"model": "m-2", "dimensions": {"n": 2}}]}, ["no case of m-2, which is of m.onnx"]),
+        ({"model": "m-1"}, ["m-1 is not measured, and of m.onnx", "mlp is measured, and not of m.onnx"]),
+        ({"also": [{"model": "m-2", "dimensions": {"n": 2}}]}, ["m-2 is not measured, and of m.onnx"]),
         ({"also": [{"model": "mlp", "dimensions": {"n": 2}}]}, ["m.onnx with the same sizes or function twice"]),
         (
             {"also": [{"model": "m-2"}]},
-            ["m.onnx with the same sizes or function twice", "no case of m-2, which is of m.onnx"],
+            ["m.onnx with the same sizes or function twice", "m-2 is not measured, and of m.onnx"],
         ),
     ],
 )  # fmt: skip

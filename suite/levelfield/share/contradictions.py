@@ -48,9 +48,9 @@ def _own(run: Run, own: OwnFile) -> Iterator[str]:
     asked = [(each.function, tuple(sorted(each.dimensions.items()))) for each in own.sized]
     if max(*Counter(names).values(), *Counter(asked).values()) > 1:
         yield f"{one_line(own.file)} with the same sizes or function twice"
-    for name in sorted(measured.symmetric_difference(names)):
-        which = "a case of" if name in measured else "no case of"
-        yield f"{which} {one_line(name)}, which is {'not ' if name in measured else ''}of {one_line(own.file)}"
+    for name in sorted(measured ^ {*names}):
+        known = "measured, and not" if name in measured else "not measured, and"
+        yield f"{one_line(name)} is {known} of {one_line(own.file)}"
 
 
 def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
