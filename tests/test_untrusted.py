@@ -69,6 +69,11 @@ def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path, kind: str) -> 
         untrusted.read_plain(path, 1 << 20)
 
 
+def test_a_name_that_no_file_can_have_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="no file has a NUL in its name"):
+        untrusted.read_plain(tmp_path / "a\0b", 7)
+
+
 def test_links_are_followed_or_not(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"content")
     (tmp_path / "link").symlink_to("file")

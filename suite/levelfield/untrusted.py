@@ -36,6 +36,8 @@ def open_plain(path: Path, *, follow_links: bool = True, inside: Path | None = N
     Raises OSError: the file is not there, may not be read, lies elsewhere, or is a pipe, a device, a socket or a
     folder. `strerror` says which.
     """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "no file has a NUL in its name", str(path))
     # O_PATH opens nothing yet: neither does a pipe wait for its writer, nor does a device notice (open(2)).
     place = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW))
     try:

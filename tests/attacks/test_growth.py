@@ -4,17 +4,21 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from levelfield.backends import protobuf
+from levelfield.prepare.own_weights import folder
 from levelfield.record.schema import Arm
 from tests.attacks import fuzzing, readers
+from tests.prepare.own_weights import saved
 from tests.records_builder import make_run
 
 LONGEST = 1 << 20
@@ -306,6 +310,18 @@ def test_no_reader_takes_the_square(cache: Path, name: str) -> None:
 @pytest.mark.parametrize(("name", "what"), [(name, what) for name, grown in GROWN.items() for what in grown])
 def test_many_parts_that_differ_do_not_take_the_square(cache: Path, name: str, what: str) -> None:
     check(name, what, GROWN[name][what], cache, until_s=2.0 if name == "record" else ENOUGH_S)
+
+
+def test_the_same_weights_in_many_files_do_not_take_the_square(tmp_path: Path) -> None:
+    tensors = dict.fromkeys(map(str, range(50_000)), np.zeros(0, np.float32))
+
+    def cost_of(files: int) -> float:
+        path = saved.folder(tmp_path / str(files), {}, tensors, shards=files)
+        before = time.process_time()
+        assert len(folder.read(path).tensors) == len(tensors)
+        return time.process_time() - before
+
+    assert cost_of(folder.MOST_SHARDS) <= MOST * cost_of(folder.MOST_SHARDS // 10)
 
 
 @pytest.mark.parametrize(

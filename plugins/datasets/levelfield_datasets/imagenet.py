@@ -16,6 +16,7 @@ CLASSES = "classes.txt"
 LABELS = ("val_map.txt", "val.txt")
 SUFFIXES = (".jpeg", ".jpg", ".png")
 MAX_PICTURES = 1_000_000
+_MOST_DIGITS = 9
 _MAX_BYTES = 64 << 20
 
 
@@ -89,7 +90,7 @@ def _labelled(root: Path, listed: str, classes: int) -> tuple[Picture, ...]:
         where = f"Line {number} of {listed}"
         if not name or not label.isascii() or not label.isdecimal():
             raise UnusableError(f"{where} is not a name and a number: {shown(line)}.")
-        if int(label) >= classes:
+        if len(label) > _MOST_DIGITS or int(label) >= classes:
             raise UnusableError(
                 f"{where} has the label {label[:12]}, and the network tells {classes} classes apart, from 0 on."
             )

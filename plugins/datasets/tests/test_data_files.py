@@ -95,6 +95,7 @@ def test_pictures_are_listed_with_their_classes(tmp_path: Path) -> None:
         ((), {"val_map": "a.JPEG 1\na.JPEG 2\n"}, "Line 2 of val_map.txt names “a.JPEG” a second time."),
         ((), {"val_map": "../a.JPEG 1\n"}, "names a file outside of the folder"),
         ((), {"val_map": "/etc/passwd 1\n"}, "names a file outside of the folder"),
+        ((), {"val_map": f"a.JPEG {'9' * 5000}\n"}, "has the label 999999999999, and the network tells 1000"),
         ((), {"val_map": "\n"}, "holds no pictures"),
         ((), {}, "There is no folder “set” of pictures"),
         (("a.txt",), {}, "neither folders of classes nor a file of labels"),
@@ -157,6 +158,13 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UnusableError, match=re.escape(said)):
             files.read_text(tmp_path / name, "list", 1 << 20)
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "val.txt").write_text("x\0y.jpg 1\n" + "x" * 300 + ".jpg 1\n")
+    for picture in imagenet.list_pictures(tmp_path, 2):
+        with pytest.raises(UnusableError, match=r"^“x.*”, the picture, cannot be read: "):
+            preparing.picture_file(tmp_path, picture.name)
 
 
 def test_no_link_leaves_the_folder_of_a_data_set(tmp_path: Path) -> None:

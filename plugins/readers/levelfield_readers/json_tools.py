@@ -102,7 +102,10 @@ def pyperf(content: bytes) -> Recorded:
 def _calls(*metadata: _PyperfMetadata) -> int:
     """Return the calls of one value: the innermost metadata that have a number of loops count."""
     loops = next((one.loops for one in metadata if one.loops is not None), 1)
-    return loops * next((one.inner_loops for one in metadata if one.inner_loops is not None), 1)
+    inner_loops = next((one.inner_loops for one in metadata if one.inner_loops is not None), 1)
+    if min(loops, inner_loops) < 1:
+        raise refused("pyperf", f"a value is of {loops} × {inner_loops} loops")
+    return loops * inner_loops
 
 
 class _HyperfineResult(msgspec.Struct, forbid_unknown_fields=False):

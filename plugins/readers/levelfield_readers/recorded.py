@@ -14,6 +14,7 @@ LARGEST_NS = 10**18
 """Longest sample that is believed: thirty years."""
 NOT_SAID = Absent("the file does not say")
 _RATE_S = 1000
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 T = TypeVar("T")
 
 
@@ -79,11 +80,11 @@ def fact(value: str | float | None) -> Fact:
 
 
 def moment(written: str | None) -> str | Absent:
-    """Return an ISO 8601 time of the file in UTC; one without a zone is taken for UTC."""
+    """Return an ISO 8601 time of the file in UTC; one without a zone is taken for UTC, and one before 1970 for none."""
     try:
         read = datetime.fromisoformat(written or "")
         aware = read if read.tzinfo else read.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if aware >= _FIRST else NOT_SAID
     except (ValueError, OverflowError):
         return NOT_SAID
 

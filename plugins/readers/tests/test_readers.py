@@ -59,6 +59,13 @@ def test_pyperf_inner_loops_shared_metadata_and_other_units() -> None:
     assert recorded.left_out == ("peak (its unit is byte, which is no time)",)
 
 
+@pytest.mark.parametrize(("loops", "inner_loops"), [(-3, -3), (0, 1), (1, 0), (-1, 5)])
+def test_pyperf_without_a_loop_is_refused(loops: int, inner_loops: int) -> None:
+    runs = [{"values": [2e-6], "metadata": {"loops": loops, "inner_loops": inner_loops}}]
+    with pytest.raises(LevelfieldError, match=f"a value is of {loops} × {inner_loops} loops"):
+        json_tools.pyperf(json.dumps({"benchmarks": [{"runs": runs}]}).encode())
+
+
 def test_hyperfine_every_run_of_a_command_is_a_launch() -> None:
     recorded = json_tools.hyperfine(content("hyperfine-1.15.0.json"))
     assert isinstance(recorded.version, Absent)
@@ -194,6 +201,9 @@ def test_texts_are_bounded_and_printable() -> None:
         ("2026-11-26 05:19:08.728723", "2026-11-26T05:19:08Z"),
         ("2026-11-26T07:19:08+02:00", "2026-11-26T05:19:08Z"),
         ("yesterday", NOT_SAID),
+        ("0099-01-01T00:00:00", NOT_SAID),
+        ("1970-01-01T00:00:00+01:00", NOT_SAID),
+        ("1970-01-01", "1970-01-01T00:00:00Z"),
         (None, NOT_SAID),
     ],
 )

@@ -11,14 +11,14 @@ from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
 from levelfield.record.disturbance import Disturbed
-from levelfield.record.schema import Absent, Block, Launch, Parity, Run, Window
+from levelfield.record.schema import Absent, Block, Case, Launch, OwnFile, Parity, Run, Window
+from levelfield.share import tolerances
 
 CENTRED = 2.5
 """How far a centred error could be over the tolerance below fp32, in records that do not say it."""
-MOST_CENTRED = 0.5
-"""A constant answer has 1 (`zoo.parity.MOST`)."""
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
+_CANARY = Case("canary", "latency", "fp32", 1, 1)
 _BEFORE_MEASURING = ("image", "launch", "load")
 
 
@@ -31,12 +31,26 @@ def of(run: Run) -> Iterator[str]:
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
     yield from _checked("answers", _answers(run))
+    if run.settings.own is not None:
+        yield from _own(run, run.settings.own)
     for block in run.blocks:
         name = one_line(block.case.id)
         yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", _block(run, block))))
     if run.imported is None:
         yield from _checked("images", _images(run))
         yield from _checked("times", _times(run))
+
+
+def _own(run: Run, own: OwnFile) -> Iterator[str]:
+    """Yield what is said of a user's own file, and is not what was measured: each of its sizes or functions is."""
+    measured = {block.case.model for block in run.blocks}
+    names = [each.model for each in own.sized]
+    asked = [(each.function, tuple(sorted(each.dimensions.items()))) for each in own.sized]
+    if max(*Counter(names).values(), *Counter(asked).values()) > 1:
+        yield f"{one_line(own.file)} with the same sizes or function twice"
+    for name in sorted(measured ^ {*names}):
+        known = "measured, and not" if name in measured else "not measured, and"
+        yield f"{one_line(name)} is {known} of {one_line(own.file)}"
 
 
 def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
@@ -101,6 +115,8 @@ def _block(run: Run, block: Block) -> Iterator[str]:
     }
     if max(Counter(count for count, sha256 in digests if sha256).values(), default=0) > 1:
         yield "arms with different inputs"
+    if tolerances.differ(block, run.settings.own):
+        yield "arms with different tolerances"
     if len({each.weights_sha256 for each in own if each.weights_sha256}) > 1:
         yield "arms with different weights"
     for generation in block.generations:
@@ -147,8 +163,10 @@ def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
     for parity in (launch.parity, launch.parity_after):
         if parity is None:
             continue
-        of_own = own and launch.arm != block.canary
-        wrong = list(_errors(parity, block.case.precision, own=of_own)) if parity.equal else []
+        canary = launch.arm == block.canary
+        case, of_own = (_CANARY, False) if canary else (block.case, own)
+        wrong = list(_errors(parity, case.precision, own=of_own)) if parity.equal else []
+        wrong += tolerances.of(parity, case, own=of_own)
         wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
         yield from (f"the answer of {one_line(launch.arm)}: {said}" for said in wrong)
     before, after = launch.parity, launch.parity_after
@@ -171,7 +189,7 @@ def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
     centred: float | Absent = parity.centred_tolerance if own else parity.tolerance
     if precision != "fp32" and not own:
         recorded = parity.centred_tolerance
-        centred = parity.tolerance * CENTRED if isinstance(recorded, Absent) else min(recorded, MOST_CENTRED)
+        centred = parity.tolerance * CENTRED if isinstance(recorded, Absent) else recorded
     checked: list[tuple[str, float | Absent, float | Absent, float]] = [
         ("relative error", parity.relative_error, parity.tolerance, 1.0),
         ("centred error", parity.centred_error, centred, 1.0),

@@ -55,8 +55,9 @@ def folder(path: Path, config: Mapping[str, Any], tensors: Tensors, *, shards: i
         return path
     names = [f"model-{number + 1:05}-of-{shards:05}.safetensors" for number in range(shards)]
     placed = {name: names[index % shards] for index, name in enumerate(tensors)}
-    for shard in names:
-        (path / shard).write_bytes(safetensors({each: tensors[each] for each in tensors if placed[each] == shard}))
+    pairs = list(tensors.items())
+    for number, shard in enumerate(names):
+        (path / shard).write_bytes(safetensors(dict(pairs[number::shards])))
     index = {"metadata": {"total_size": sum(each.nbytes for each in tensors.values())}, "weight_map": placed}
     (path / "model.safetensors.index.json").write_text(json.dumps(index))
     return path

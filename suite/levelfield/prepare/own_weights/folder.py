@@ -187,22 +187,21 @@ def read(path: Path) -> Folder:
             fix="Name the folder that save_pretrained wrote, or a snapshot of the hub's cache.",
         )
     config, config_sha256 = _small(path, CONFIG, MOST_CONFIG_BYTES)
-    files, placed = {CONFIG: config_sha256}, dict[str, str]()
+    files, wanted = {CONFIG: config_sha256}, dict[str, list[str]]()
     size_bytes, mode = len(config), 0o777
     if (path / INDEX).exists() and not (path / SINGLE).exists():
         index, files[INDEX] = _small(path, INDEX, MOST_INDEX_BYTES)
         size_bytes += len(index)
-        placed = _placed(index)
-        shards = tuple(dict.fromkeys(placed.values()))
+        for name, shard in _placed(index).items():
+            wanted.setdefault(shard, []).append(name)
     else:
         _require_safetensors(path)
-        shards = (SINGLE,)
+        wanted[SINGLE] = []  # all that it holds
     tensors: dict[str, tuple[str, Mapped]] = {}
-    for shard in shards:
+    for shard, names in wanted.items():
         mapped, files[shard], status = _open(path, shard)
         size_bytes, mode = size_bytes + status.st_size, mode & status.st_mode
-        wanted = mapped.tensors if not placed else [name for name, file in placed.items() if file == shard]
-        for name in wanted:
+        for name in names or mapped.tensors:
             if name not in mapped.tensors:
                 raise LevelfieldError(f"{INDEX} says that {shard} holds {shown(name)}, and it does not.", fix=_AGAIN)
             tensors[name] = shard, mapped
