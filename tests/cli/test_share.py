@@ -24,6 +24,7 @@ from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 from tests.share.evidence import key, leave, small
 from tests.share.shelves import changed_page
+from tests.unprivileged import ordinary_user
 
 
 def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) -> None:
@@ -194,6 +195,28 @@ def test_a_site_is_written_and_what_was_left_out_is_named(tmp_path: Path) -> Non
     assert "1 run, 0 comparisons and 0 pages of trends: public/index.html" in command.out
     index = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     assert f"runs/{one.id}/" in index
+
+
+def test_a_run_that_may_not_be_looked_into_is_named_and_never_skipped(tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    write_run(msgspec.structs.replace(one, id="secret"), tmp_path / "reports" / "secret")
+    write_run(one, tmp_path / "copy")
+    folder = tmp_path / "reports" / "secret"
+    folder.chmod(0)
+    with ordinary_user():
+        published = call("publish", folder=tmp_path)
+        named = call("publish", folder, folder / "report.html", tmp_path / "reports" / one.id, folder=tmp_path)
+        listed = call("history", folder=tmp_path)
+        exported = call("export", "secret", folder=tmp_path)
+        (tmp_path / "reports").chmod(0)  # it hides nothing beside it
+        beside = call("export", "copy", folder=tmp_path)
+    assert (published.code, named.code) == (1, 1), published.err + named.err
+    assert "Left out: secret: " in published.out
+    assert named.out.count("Permission denied") == 2
+    assert "secret is left out: " in listed.out
+    one_clear_sentence(exported, "Permission denied")
+    assert beside.code == 0, beside.err
 
 
 def test_a_site_is_made_of_what_is_named_and_a_forged_page_ends_with_1(tmp_path: Path) -> None:

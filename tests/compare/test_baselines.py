@@ -8,6 +8,7 @@ from levelfield.compare import baselines
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests.compare.runs import run
+from tests.unprivileged import ordinary_user
 
 
 @pytest.fixture
@@ -53,6 +54,13 @@ def test_a_name_that_is_not_there(reports: Path) -> None:
         baselines.read("god", reports)
     with pytest.raises(LevelfieldError, match="There is no baseline called"):
         baselines.read("../a/run", reports)
+
+
+def test_a_folder_that_may_not_be_listed_has_not_no_baselines(reports: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    (reports / baselines.FOLDER).chmod(0)
+    with ordinary_user(), pytest.raises(LevelfieldError, match="cannot be read: Permission denied"):
+        baselines.all_of(reports)
 
 
 def test_runs_elsewhere_and_runs_twice(reports: Path, tmp_path: Path) -> None:

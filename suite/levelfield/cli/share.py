@@ -20,6 +20,7 @@ from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.options.values import Typed, parse_base_url, parse_title
 from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export import TABLES, columns_of
+from levelfield.untrusted import may_be_there
 
 if TYPE_CHECKING:
     from levelfield.analysis.guarded import Record
@@ -303,7 +304,7 @@ def publish(
     if not sources and not reports.is_dir():
         raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
     for path in sources:
-        if not path.exists():
+        if not may_be_there(path):
             raise LevelfieldError(f"There is no {path}.", fix="Name a folder of runs, a run's folder or its page.")
     _readable(signers)
     with console.status("reading") as status:

@@ -77,7 +77,8 @@ def all_of(reports: Path) -> tuple[Baseline, ...]:
 
 def _names(reports: Path) -> list[str]:
     """Return the names of what `define` may have made; another file of the folder is none of ours."""
-    return [path.stem for path in sorted((reports / FOLDER).glob("*.json")) if FILE_NAME.fullmatch(path.stem)]
+    found = files.entries(reports / FOLDER)
+    return [path.stem for path in found if path.suffix == ".json" and FILE_NAME.fullmatch(path.stem)]
 
 
 def read(name: str, reports: Path) -> Baseline:

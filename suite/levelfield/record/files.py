@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, clause
+from levelfield.errors import LevelfieldError, clause, explained
 from levelfield.record import page
 from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
@@ -48,19 +48,23 @@ def write(run: Run, folder: Path) -> Path:
 
 
 def runs_in(reports: Path) -> list[Path]:
-    """Return the folders under `reports` that hold a record, by name; none that a link shows from elsewhere.
+    """Return the folders under `reports` that hold a record or may not be looked into, by name.
+
+    There is none among them that a link shows from elsewhere.
 
     Raises LevelfieldError: the folder cannot be read.
     """
-    try:
-        named = [entry for entry in reports.iterdir() if not entry.name.startswith(".") and has_record(entry)]
-        return sorted(entry for entry in named if untrusted.belongs_to(entry.resolve(), reports))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise LevelfieldError(
-            f"The folder {reports} cannot be read: {error.strerror or error}.", fix="Name another one with --reports."
-        ) from error
+    named = [entry for entry in entries(reports) if not entry.name.startswith(".") and has_record(entry)]
+    return [entry for entry in named if untrusted.belongs_to(entry.resolve(), reports)]
+
+
+def entries(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name; nothing where there is none. Raises LevelfieldError: it cannot be read."""
+    with explained(f"The folder {folder} cannot be read", "Name another one with --reports."):
+        try:
+            return sorted(folder.iterdir())
+        except FileNotFoundError:
+            return []
 
 
 @contextlib.contextmanager
@@ -121,8 +125,8 @@ def read(path: Path) -> Run:
 
 
 def has_record(folder: Path) -> bool:
-    """Return whether a record, or a link that calls itself one, lies in a run's folder."""
-    return any(os.path.lexists(folder / name) for name in (NAME, page.NAME))
+    """Return whether a record, or a link that calls itself one, lies in a run's folder, or may: nobody may look."""
+    return any(untrusted.may_be_there(folder / name) for name in (NAME, page.NAME))
 
 
 def file_of(path: Path) -> Path:
