@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -172,6 +173,34 @@ def test_a_minus_is_the_terminal_and_a_file_is_announced_beside_it(place: Path) 
 
 def test_a_file_in_a_folder_that_is_not_there(place: Path) -> None:
     one_clear_sentence(call("export", "a-run", "--csv", "gone/all.csv", folder=place), "No such file or directory")
+
+
+def test_a_table_that_cannot_be_finished_leaves_the_file_as_it_was(place: Path) -> None:
+    (place / "bad.html").write_text("no page")
+    (place / "all.csv").write_text("kept")
+    one_clear_sentence(call("export", "a-run", "bad.html", "--csv", "all.csv", folder=place), "bad.html")
+    assert (place / "all.csv").read_text() == "kept"
+    assert sorted(path.name for path in place.iterdir()) == ["all.csv", "bad.html", "reports"]
+
+
+@pytest.mark.parametrize("option", ["--csv", "--openmetrics", "--record"])
+def test_a_device_is_written_into_and_named_where_it_is_full(place: Path, option: str) -> None:
+    one_clear_sentence(
+        call("export", "a-run", option, "/dev/full", folder=place), "/dev/full cannot be written: No space left"
+    )
+    assert Path("/dev/full").is_char_device()
+    with (place / "out").open("w") as file:
+        link = Path(f"/proc/self/fd/{file.fileno()}")  # as /dev/stdout, where it leads to a file
+        assert call("export", "a-run", option, link, folder=place).code == 0
+        size = Path(file.name).stat()
+        assert (size.st_ino, size.st_size > 1000) == (os.fstat(file.fileno()).st_ino, True)
+
+
+def test_a_site_that_finds_no_space_names_its_folder(small_disk: Path, tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    command = call("publish", "--out", small_disk / "site", folder=tmp_path)
+    one_clear_sentence(command, f"{small_disk / 'site'} cannot be written: No space left on device.")
 
 
 def test_metrics_go_to_a_file_or_to_the_terminal(place: Path) -> None:

@@ -1,5 +1,6 @@
 """`levelfield report`, `verify`, `export` and `publish`: what others get of runs."""
 
+import codecs
 import contextlib
 import signal
 import sys
@@ -14,11 +15,11 @@ from rich.markup import escape
 
 from levelfield import terminals
 from levelfield.cli import completion
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError, explained, printable
 from levelfield.names import plural
 from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.options.values import Typed, parse_base_url, parse_title
-from levelfield.record.files import content_of, write_atomically
+from levelfield.record.files import content_of, named_file, write_atomically
 from levelfield.report.export import TABLES, columns_of
 from levelfield.untrusted import may_be_there
 
@@ -256,8 +257,9 @@ def export(
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)
-        with target.open("w", encoding="utf-8", newline="") as stream:
-            _say(write_csv(stream, columns, _all(found, table)), target)
+        with named_file(target) as file:
+            count = write_csv(codecs.getwriter("utf-8")(file), columns, _all(found, table))
+        _say(count, target)
 
 
 def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
@@ -307,7 +309,8 @@ def publish(
         if not may_be_there(path):
             raise LevelfieldError(f"There is no {path}.", fix="Name a folder of runs, a run's folder or its page.")
     _readable(signers)
-    with console.status("reading") as status:
+    unwritable = explained(f"{out} cannot be written", "Free space there, or name another folder with --out.")
+    with console.status("reading") as status, unwritable:
         made = site.publish(
             sources or (reports,),
             out,

@@ -90,23 +90,30 @@ def fresh_file(target: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(target: Path, content: bytes, *, named: bool = False) -> None:
-    """Write a file by `fresh_file`.
-
-    Where the user `named` the target, a pipe or a device there is written into; a stranger's folder may hold one, too.
+    """Write a file by `fresh_file`, or where the user `named` it, by `named_file`.
 
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
-    try:
-        if named and target.exists() and not target.is_file():
-            target.write_bytes(content)
-            return
-        with fresh_file(target) as file:
-            file.write(content)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{target} cannot be written: {error.strerror or error}.",
-            fix="Free space there, or choose a place you can write (--reports for runs).",
-        ) from error
+    with _writing(target), named_file(target) if named else fresh_file(target) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def named_file(target: Path) -> Iterator[BinaryIO]:
+    """Yield a `fresh_file` in the place that a user named, or the pipe or device that is there.
+
+    A stranger's folder may hold one, too. Raises LevelfieldError: as `write_atomically`.
+    """
+    with _writing(target):
+        real = target.parent.resolve()  # /dev/stdout may lead to a plain file, and is not to be replaced
+        special = not target.is_file() or any(map(real.is_relative_to, ("/dev", "/proc")))
+        with target.open("wb") if target.exists() and special else fresh_file(target) as file:
+            yield file
+
+
+def _writing(target: Path) -> contextlib.AbstractContextManager[None]:
+    fix = "Free space there, or choose a place you can write (--reports for runs)."
+    return explained(f"{target} cannot be written", fix)
 
 
 def read(path: Path) -> Run:
