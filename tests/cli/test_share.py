@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -173,6 +174,15 @@ def test_a_minus_is_the_terminal_and_a_file_is_announced_beside_it(place: Path) 
 
 def test_a_file_in_a_folder_that_is_not_there(place: Path) -> None:
     one_clear_sentence(call("export", "a-run", "--csv", "gone/all.csv", folder=place), "No such file or directory")
+
+
+@pytest.mark.parametrize("option", ["--csv", "--openmetrics"])
+def test_a_run_and_its_copy_are_not_exported_as_two(place: Path, option: str) -> None:
+    shutil.copytree(place / "reports" / "a-run", place / "copy")
+    for again in ("a-run", "copy"):
+        refused = call("export", "a-run", again, option, "out", folder=place)
+        one_clear_sentence(refused, "The run a-run is named twice. Name every run once")
+        assert not (place / "out").exists()
 
 
 def test_a_table_that_cannot_be_finished_leaves_the_file_as_it_was(place: Path) -> None:

@@ -1,5 +1,6 @@
 """Baselines: a name for runs, found again as they were; and one that was edited is found out."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,10 @@ def test_runs_elsewhere_and_runs_twice(reports: Path, tmp_path: Path) -> None:
     files.write(run("c"), tmp_path)
     with pytest.raises(LevelfieldError, match="does not lie under"):
         baselines.define("good", [tmp_path / files.NAME], reports)
-    with pytest.raises(LevelfieldError, match="named twice"):
-        baselines.define("good", [record(reports, "a")] * 2, reports)
+    shutil.copytree(reports / "a", reports / "copy")
+    for again in ("a", "copy"):
+        with pytest.raises(LevelfieldError, match="The run a is named twice"):
+            baselines.define("good", [record(reports, "a"), record(reports, again)], reports)
 
 
 @pytest.mark.parametrize("pointer", ["/etc/passwd", "../../secret", "a/../../secret", ""])

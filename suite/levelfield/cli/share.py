@@ -263,12 +263,16 @@ def export(
 
 
 def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
-    """Read records one after the other: only one is in memory at a time."""
+    """Read records one after the other: only one is in memory at a time, and none is read twice."""
     from levelfield.analysis import guarded
+    from levelfield.compare import sides
     from levelfield.report.export import rows
 
+    ids: list[str] = []
     for file in records:
         record = guarded.read(file)
+        ids.append(record.run.id)
+        sides.check_distinct(ids)
         with guarded.computing(record.name):
             yield from rows(table, record.run, record.analysis)
 

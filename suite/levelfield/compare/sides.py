@@ -39,6 +39,16 @@ def find(name: str, reports: Path) -> Path:
     raise unknown("run", name, [path.name for path in files.runs_in(reports)])
 
 
+ONCE = "Name every run once: a run says nothing about how it would come out a second time."
+
+
+def check_distinct(ids: Sequence[str]) -> None:
+    """Refuse a run that is named twice, though by a copy (LevelfieldError): it would be taken for two."""
+    twice = next((each for each in ids if ids.count(each) > 1), None)
+    if twice is not None:
+        raise LevelfieldError(f"The run {twice[:100]} is named twice.", fix=ONCE)
+
+
 def load(file: Path) -> Reduced:
     """Read a record and keep what a comparison needs of it.
 
