@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.compare import gate as file
 from levelfield.compare import baselines, gate_runs, sides
+from levelfield.compare import gate as file
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.gate import NoiseGate, Without
 from levelfield.compare.types import Comparison, Gate, Verdict
