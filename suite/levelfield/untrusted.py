@@ -57,6 +57,20 @@ def open_plain(path: Path, *, follow_links: bool = True, inside: Path | None = N
         os.close(place)
 
 
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
+
+
+def may_be_there(path: Path) -> bool:
+    """Return whether something has this name, or may have it: this user may not look, or the disk fails."""
+    try:
+        path.lstat()
+    except OSError as error:
+        return error.errno not in _ABSENT
+    except ValueError:  # no name has a null byte
+        return False
+    return True
+
+
 def belongs_to(real: Path, folder: Path) -> bool:
     """Whether a path without links is in a folder, or among the blobs of the model in the hub's cache that it shows.
 

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import os
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -24,6 +26,7 @@ from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 from tests.share.evidence import key, leave, small
 from tests.share.shelves import changed_page
+from tests.unprivileged import ordinary_user
 
 
 def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) -> None:
@@ -173,6 +176,43 @@ def test_a_file_in_a_folder_that_is_not_there(place: Path) -> None:
     one_clear_sentence(call("export", "a-run", "--csv", "gone/all.csv", folder=place), "No such file or directory")
 
 
+@pytest.mark.parametrize("option", ["--csv", "--openmetrics"])
+def test_a_run_and_its_copy_are_not_exported_as_two(place: Path, option: str) -> None:
+    shutil.copytree(place / "reports" / "a-run", place / "copy")
+    for again in ("a-run", "copy"):
+        refused = call("export", "a-run", again, option, "out", folder=place)
+        one_clear_sentence(refused, "The run a-run is named twice. Name every run once")
+        assert not (place / "out").exists()
+
+
+def test_a_table_that_cannot_be_finished_leaves_the_file_as_it_was(place: Path) -> None:
+    (place / "bad.html").write_text("no page")
+    (place / "all.csv").write_text("kept")
+    one_clear_sentence(call("export", "a-run", "bad.html", "--csv", "all.csv", folder=place), "bad.html")
+    assert (place / "all.csv").read_text() == "kept"
+    assert sorted(path.name for path in place.iterdir()) == ["all.csv", "bad.html", "reports"]
+
+
+@pytest.mark.parametrize("option", ["--csv", "--openmetrics", "--record"])
+def test_a_device_is_written_into_and_named_where_it_is_full(place: Path, option: str) -> None:
+    one_clear_sentence(
+        call("export", "a-run", option, "/dev/full", folder=place), "/dev/full cannot be written: No space left"
+    )
+    assert Path("/dev/full").is_char_device()
+    with (place / "out").open("w") as file:
+        link = Path(f"/proc/self/fd/{file.fileno()}")  # as /dev/stdout, where it leads to a file
+        assert call("export", "a-run", option, link, folder=place).code == 0
+        size = Path(file.name).stat()
+        assert (size.st_ino, size.st_size > 1000) == (os.fstat(file.fileno()).st_ino, True)
+
+
+def test_a_site_that_finds_no_space_names_its_folder(small_disk: Path, tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    command = call("publish", "--out", small_disk / "site", folder=tmp_path)
+    one_clear_sentence(command, f"{small_disk / 'site'} cannot be written: No space left on device.")
+
+
 def test_metrics_go_to_a_file_or_to_the_terminal(place: Path) -> None:
     printed = call("export", "a-run", "--openmetrics", "-", folder=place)
     assert printed.code == 0, printed.err
@@ -194,6 +234,28 @@ def test_a_site_is_written_and_what_was_left_out_is_named(tmp_path: Path) -> Non
     assert "1 run, 0 comparisons and 0 pages of trends: public/index.html" in command.out
     index = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     assert f"runs/{one.id}/" in index
+
+
+def test_a_run_that_may_not_be_looked_into_is_named_and_never_skipped(tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    write_run(msgspec.structs.replace(one, id="secret"), tmp_path / "reports" / "secret")
+    write_run(one, tmp_path / "copy")
+    folder = tmp_path / "reports" / "secret"
+    folder.chmod(0)
+    with ordinary_user():
+        published = call("publish", folder=tmp_path)
+        named = call("publish", folder, folder / "report.html", tmp_path / "reports" / one.id, folder=tmp_path)
+        listed = call("history", folder=tmp_path)
+        exported = call("export", "secret", folder=tmp_path)
+        (tmp_path / "reports").chmod(0)  # it hides nothing beside it
+        beside = call("export", "copy", folder=tmp_path)
+    assert (published.code, named.code) == (1, 1), published.err + named.err
+    assert "Left out: secret: " in published.out
+    assert named.out.count("Permission denied") == 2
+    assert "secret is left out: " in listed.out
+    one_clear_sentence(exported, "Permission denied")
+    assert beside.code == 0, beside.err
 
 
 def test_a_site_is_made_of_what_is_named_and_a_forged_page_ends_with_1(tmp_path: Path) -> None:

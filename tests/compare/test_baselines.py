@@ -1,5 +1,6 @@
 """Baselines: a name for runs, found again as they were; and one that was edited is found out."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from levelfield.compare import baselines
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests.compare.runs import run
+from tests.unprivileged import ordinary_user
 
 
 @pytest.fixture
@@ -55,12 +57,21 @@ def test_a_name_that_is_not_there(reports: Path) -> None:
         baselines.read("../a/run", reports)
 
 
+def test_a_folder_that_may_not_be_listed_has_not_no_baselines(reports: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    (reports / baselines.FOLDER).chmod(0)
+    with ordinary_user(), pytest.raises(LevelfieldError, match="cannot be read: Permission denied"):
+        baselines.all_of(reports)
+
+
 def test_runs_elsewhere_and_runs_twice(reports: Path, tmp_path: Path) -> None:
     files.write(run("c"), tmp_path)
     with pytest.raises(LevelfieldError, match="does not lie under"):
         baselines.define("good", [tmp_path / files.NAME], reports)
-    with pytest.raises(LevelfieldError, match="named twice"):
-        baselines.define("good", [record(reports, "a")] * 2, reports)
+    shutil.copytree(reports / "a", reports / "copy")
+    for again in ("a", "copy"):
+        with pytest.raises(LevelfieldError, match="The run a is named twice"):
+            baselines.define("good", [record(reports, "a"), record(reports, again)], reports)
 
 
 @pytest.mark.parametrize("pointer", ["/etc/passwd", "../../secret", "a/../../secret", ""])

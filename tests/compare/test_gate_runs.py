@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.compare import baselines, gate_runs, sides
 from levelfield.compare import gate as file
-from levelfield.compare import gate_runs, sides
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.gate import NoiseGate, Without
 from levelfield.compare.types import Comparison, Gate, Verdict
@@ -71,6 +71,14 @@ def test_limits_of_few_days_err_as_often_as_is_said(days: int, least: float, mos
     new = day[:, -1] + rng.standard_normal(sets)
     limit = earlier.mean(axis=1) + prediction.factor(runs, 1, 0.01) * earlier.std(axis=1, ddof=1)
     assert least < (new > limit).mean() < most
+
+
+def test_a_baseline_in_which_a_run_is_counted_twice_has_no_gate(tmp_path: Path) -> None:
+    reports = unchanged(tmp_path)
+    made = baselines.read("good", reports)
+    runs = sides.load_all(baselines.records(made, reports))
+    with pytest.raises(LevelfieldError, match="The run old-1 is named twice"):
+        gate_runs.derive(made, [*runs, runs[0]], gate_runs.Demands())
 
 
 def test_other_hardware_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.record.append_only import NamedJournals
 from levelfield.record.files import JOURNAL
+from tests.unprivileged import ordinary_user
 
 
 class Event(msgspec.Struct, forbid_unknown_fields=True):
@@ -24,3 +25,16 @@ def test_nothing_is_written_through_a_link(reports: Path) -> None:
     with pytest.raises(LevelfieldError, match="cannot be written: Too many levels of symbolic links"):
         ALL.open("a", reports)
     assert (reports / "notes").read_text() == "the last line has no end"
+
+
+def test_what_may_not_be_looked_into_is_never_taken_for_absent(reports: Path) -> None:
+    ALL.create("a", reports, Event())
+    folder = ALL.folder("a", reports)
+    folder.chmod(0)
+    with ordinary_user():
+        assert ALL.names(reports) == ["a"]
+        with pytest.raises(LevelfieldError, match="cannot be read: Permission denied"):
+            ALL.read("a", reports)
+        folder.parent.chmod(0)
+        with pytest.raises(LevelfieldError, match="cannot be read: Permission denied"):
+            ALL.names(reports)

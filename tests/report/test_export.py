@@ -59,11 +59,26 @@ def test_every_start_of_a_formula_is_escaped_and_a_negative_number_is_not(start:
     assert _cells(written([{"value": -1.5}], "value")) == ["-1.5"]
 
 
+@pytest.mark.parametrize("between", [";", "\t", "\n", "\r", "\r\n", ';"', ";;", 'x";"'])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_no_reader_finds_a_formula_whatever_it_splits_at(between: str, delimiter: str) -> None:
+    text = written([{"run": "r", "arm": f"x{between}=HYPERLINK(A1);", "rank": 1}], "run", "arm", "rank")
+    for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        assert not any(cell.startswith("=") for cell in row)
+    *_, last = csv.reader(io.StringIO(text, newline=""))
+    assert last == ["r", f"x{between}'=HYPERLINK(A1);", "1"]
+
+
+@pytest.mark.parametrize("text", ["a;b", "a\tb"])
+def test_what_others_split_at_is_quoted_and_numbers_are_not(text: str) -> None:
+    assert written([{"arm": text, "rank": -1, "value": -1.5}], "arm", "rank", "value").endswith(f'\n"{text}",-1,-1.5\n')
+
+
 def _cells(text: str) -> list[str]:
     return [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:]
 
 
-@pytest.mark.parametrize("name", ['a, "b"', "a\nb", "a\r=HYPERLINK(1)", "a\r\nb"])
+@pytest.mark.parametrize("name", ['a, "b"', "a\nb", "a\rb", "a\r\nb", "a;b", "a\tb", "'a"])
 def test_commas_quotes_and_line_breaks_stay_within_their_cell(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:

@@ -1,6 +1,8 @@
 """The site as files: whole or not at all, made from records alone."""
 
+import os
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -134,20 +136,80 @@ def test_operators_are_counted_and_not_named(tmp_path: Path) -> None:
     assert [column.title for column in entry.matrix.columns] == ["ResNet-50"]
 
 
-def test_it_is_replaced_as_a_whole_and_never_in_the_place_of_something_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_it_wrote_goes_and_what_others_wrote_stays(tmp_path: Path, *, listed: bool) -> None:
+    reports, out = tmp_path / "reports", tmp_path / "site"
+    put(reports, made(1), made(2), made(3))
+    publish([reports], out, print)
+    assert list(out.glob("compare/*run-03*"))
+    if not listed:  # of an earlier version
+        (out / MARK).write_text("0.1.0\n", encoding="utf-8")
+    own = [out / name for name in ("CNAME", ".git/config", "runs/run-03/notes.txt", "runs/notes.md")]
+    for path in own:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine", encoding="utf-8")
+    (out / "index.html").write_text("changed", encoding="utf-8")
+    shutil.rmtree(reports / "1")
+    shutil.rmtree(reports / "2")
+    publish([reports], out, print)
+    assert all(path.read_text(encoding="utf-8") == "mine" for path in own)
+    fresh = tmp_path / "fresh"
+    publish([reports], fresh, print)
+    assert (
+        content_of(out) - {path.relative_to(out).as_posix() for path in own}
+        == content_of(fresh)
+        == {MARK, ".nojekyll", "index.html", "runs/run-01/index.html", "runs/run-01/card.svg", "runs/run-01/card.md"}
+    )
+    assert (out / "index.html").read_text(encoding="utf-8") == (fresh / "index.html").read_text(encoding="utf-8")
+    assert not (out / "compare").exists()
+
+
+def content_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_list_that_names_what_no_site_writes_removes_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "reports", made(1))
+    out = tmp_path / "site"
+    publish([tmp_path / "reports"], out, print)
+    own = [out / "CNAME", tmp_path / "thesis.md", tmp_path / "more" / "thesis.md"]
+    for path in own:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine", encoding="utf-8")
+    (out / "trends").symlink_to(tmp_path / "more")
+    named = ("CNAME", "../thesis.md", "runs/../../thesis.md", str(own[1]), "trends/thesis.md")
+    (out / MARK).write_text("\n".join(("0.1.0", *named, "")), encoding="utf-8")
+    publish([tmp_path / "reports"], out, print)
+    assert all(path.is_file() for path in own)
+
+
+def test_everybody_can_read_a_site(tmp_path: Path) -> None:
+    put(tmp_path / "reports", made(1), made(2))
+    before = os.umask(0o077)
+    try:
+        publish([tmp_path / "reports"], tmp_path / "site", print)
+        first = modes(tmp_path / "site")
+        shutil.rmtree(tmp_path / "site" / "compare")
+        publish([tmp_path / "reports"], tmp_path / "site", print)
+    finally:
+        os.umask(before)
+    assert first == modes(tmp_path / "site") == {True: {0o755}, False: {0o644}}
+
+
+def modes(site: Path) -> dict[bool, set[int]]:
+    found: dict[bool, set[int]] = {True: set(), False: set()}
+    for path in (site, *site.rglob("*")):
+        found[path.is_dir()].add(path.stat().st_mode & 0o777)
+    return found
+
+
+def test_it_is_never_in_the_place_of_something_else(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     write_run(small_run(), reports / "one")
-    out = tmp_path / "site"
-    publish([reports], out, print)
-    (out / "stale.html").write_text("old", encoding="utf-8")
-    publish([reports], out, print)
-    assert not (out / "stale.html").exists()
-    assert (out / MARK).is_file()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["reports", "site"]
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.txt").write_text("years", encoding="utf-8")
-    with pytest.raises(LevelfieldError, match="no site of Levelfield's, and would be lost"):
+    with pytest.raises(LevelfieldError, match="no site of Levelfield's, and could be overwritten"):
         publish([reports], precious, print)
     assert (precious / "thesis.txt").read_text(encoding="utf-8") == "years"
 

@@ -1,9 +1,10 @@
 """`levelfield bench`, `ab` and `explain`: what measures on this machine, now."""
 
+import codecs
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal
 
 import click
 from rich.markup import escape
@@ -14,6 +15,7 @@ from levelfield.cli.compare import formats_of, write
 from levelfield.cli.help import SectionedCommand
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import registry as options
+from levelfield.record.files import named_file
 
 
 @click.command(cls=SectionedCommand)
@@ -179,10 +181,7 @@ def explain(
 
         print_json(profiles(found, failed, by_layer=by_layer))
     if csv_file is not None:
-        with _open(csv_file) as stream:
+        with nullcontext() if csv_file == "-" else named_file(Path(csv_file)) as file:
+            stream = codecs.getwriter("utf-8")(file) if file else terminals.PrintableText(sys.stdout)
             write_csv(stream, profiler.COLUMNS, profiler.as_rows(found, by_layer=by_layer))
     sys.exit(2 if failed else 0)
-
-
-def _open(target: str) -> AbstractContextManager[TextIO]:
-    return nullcontext(sys.stdout) if target == "-" else Path(target).open("w", encoding="utf-8", newline="")

@@ -1,5 +1,6 @@
 """`levelfield report`, `verify`, `export` and `publish`: what others get of runs."""
 
+import codecs
 import contextlib
 import signal
 import sys
@@ -14,12 +15,13 @@ from rich.markup import escape
 
 from levelfield import terminals
 from levelfield.cli import completion
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError, explained, printable
 from levelfield.names import plural
 from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.options.values import Typed, parse_base_url, parse_title
-from levelfield.record.files import content_of, write_atomically
+from levelfield.record.files import content_of, named_file, write_atomically
 from levelfield.report.export import TABLES, columns_of
+from levelfield.untrusted import may_be_there
 
 if TYPE_CHECKING:
     from levelfield.analysis.guarded import Record
@@ -255,17 +257,22 @@ def export(
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)
-        with target.open("w", encoding="utf-8", newline="") as stream:
-            _say(write_csv(stream, columns, _all(found, table)), target)
+        with named_file(target) as file:
+            count = write_csv(codecs.getwriter("utf-8")(file), columns, _all(found, table))
+        _say(count, target)
 
 
 def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
-    """Read records one after the other: only one is in memory at a time."""
+    """Read records one after the other: only one is in memory at a time, and none is read twice."""
     from levelfield.analysis import guarded
+    from levelfield.compare import sides
     from levelfield.report.export import rows
 
+    ids: list[str] = []
     for file in records:
         record = guarded.read(file)
+        ids.append(record.run.id)
+        sides.check_distinct(ids)
         with guarded.computing(record.name):
             yield from rows(table, record.run, record.analysis)
 
@@ -303,10 +310,11 @@ def publish(
     if not sources and not reports.is_dir():
         raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
     for path in sources:
-        if not path.exists():
+        if not may_be_there(path):
             raise LevelfieldError(f"There is no {path}.", fix="Name a folder of runs, a run's folder or its page.")
     _readable(signers)
-    with console.status("reading") as status:
+    unwritable = explained(f"{out} cannot be written", "Free space there, or name another folder with --out.")
+    with console.status("reading") as status, unwritable:
         made = site.publish(
             sources or (reports,),
             out,

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 
 from levelfield import untrusted
+from levelfield.compare import sides
 from levelfield.errors import LevelfieldError, explained
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record import files
@@ -46,9 +47,8 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
     be a file's, or a record lies elsewhere, is named twice, or is none.
     """
     check_file_name("A baseline", name)
-    pointers = tuple(_pointer(record, reports) for record in records)
-    if len({pointer.file for pointer in pointers}) < len(pointers):
-        raise LevelfieldError("A run is named twice in this baseline.", fix="Name every run once.")
+    ids, pointers = zip(*(_pointer(record, reports) for record in records), strict=True)
+    sides.check_distinct(ids)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     baseline = Baseline(name=name, set_at=now, runs=pointers)
     with explained(f"{reports / FOLDER} cannot be made", "Choose another folder with --reports."):
@@ -57,9 +57,11 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
     return baseline
 
 
-def _pointer(record: Path, reports: Path) -> Pointer:
+def _pointer(record: Path, reports: Path) -> tuple[str, Pointer]:
+    """Return a run's id, and where its record is."""
     content = files.content_of(record)
-    files.check(files.decode(content, str(record)), str(record))
+    run = files.decode(content, str(record))
+    files.check(run, str(record))
     try:
         inside = record.resolve().relative_to(reports.resolve())
     except ValueError:
@@ -67,7 +69,7 @@ def _pointer(record: Path, reports: Path) -> Pointer:
             f"{record} does not lie under {reports}, where baselines look for their runs.",
             fix="Move the run's folder there, or name its own reports folder with --reports.",
         ) from None
-    return Pointer(file=inside.as_posix(), sha256=hashlib.sha256(content).hexdigest())
+    return run.id, Pointer(file=inside.as_posix(), sha256=hashlib.sha256(content).hexdigest())
 
 
 def all_of(reports: Path) -> tuple[Baseline, ...]:
@@ -77,7 +79,8 @@ def all_of(reports: Path) -> tuple[Baseline, ...]:
 
 def _names(reports: Path) -> list[str]:
     """Return the names of what `define` may have made; another file of the folder is none of ours."""
-    return [path.stem for path in sorted((reports / FOLDER).glob("*.json")) if FILE_NAME.fullmatch(path.stem)]
+    found = files.entries(reports / FOLDER)
+    return [path.stem for path in found if path.suffix == ".json" and FILE_NAME.fullmatch(path.stem)]
 
 
 def read(name: str, reports: Path) -> Baseline:

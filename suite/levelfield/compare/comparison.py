@@ -89,10 +89,7 @@ def _check_distinct(old: Sequence[Reduced], new: Sequence[Reduced]) -> None:
         for run in runs:
             if run.facts.id in seen:
                 where = f"twice on the {side} side" if seen[run.facts.id] == side else "on both sides"
-                raise LevelfieldError(
-                    f"The run {run.facts.id[:100]} is named {where}.",
-                    fix="Name every run once: a run says nothing about how it would come out a second time.",
-                )
+                raise LevelfieldError(f"The run {run.facts.id[:100]} is named {where}.", fix=sides.ONCE)
             seen[run.facts.id] = side
 
 

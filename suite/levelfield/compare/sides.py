@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -23,18 +24,29 @@ from levelfield.record.schema import Arm, Case
 
 def find(name: str, reports: Path) -> Path:
     """Return the record's file of a run that a person named. Raises LevelfieldError: no such run, or no record yet."""
-    for path in (reports / name, Path(name)):
-        if path.is_file():
+    # What this user may not look at comes last: it hides no run that is there.
+    for path in sorted((reports / name, Path(name)), key=os.path.exists, reverse=True):
+        if os.path.isfile(path):  # noqa: PTH113  (a folder may not be looked into)
             return path
         if files.has_record(path):
             return files.file_of(path)
-        if (path / files.JOURNAL).is_file():
+        if os.path.isfile(path / files.JOURNAL):  # noqa: PTH113  (a name may be too long to be asked for)
             raise LevelfieldError(
                 f"The run {path} was cut off before its record was written.", fix="Finish it with bench --resume."
             )
     if Path(name).is_dir():
         raise LevelfieldError(f"The folder {name} holds no record.", fix="Name a run's own folder.")
     raise unknown("run", name, [path.name for path in files.runs_in(reports)])
+
+
+ONCE = "Name every run once: a run says nothing about how it would come out a second time."
+
+
+def check_distinct(ids: Sequence[str]) -> None:
+    """Refuse a run that is named twice, though by a copy (LevelfieldError): it would be taken for two."""
+    twice = next((each for each in ids if ids.count(each) > 1), None)
+    if twice is not None:
+        raise LevelfieldError(f"The run {twice[:100]} is named twice.", fix=ONCE)
 
 
 def load(file: Path) -> Reduced:

@@ -18,7 +18,7 @@ from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.paths import installation_key
-from levelfield.record.files import JOURNAL
+from levelfield.record.files import JOURNAL, entries
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -173,9 +173,9 @@ class NamedJournals(Generic[E]):
         return reports / self.place / name
 
     def names(self, reports: Path) -> list[str]:
-        """Return all names under a reports folder."""
-        found = (path.parent.name for path in (reports / self.place).glob(f"*/{JOURNAL}"))
-        return sorted(name for name in found if FILE_NAME.fullmatch(name))
+        """Return all names under a reports folder. Raises LevelfieldError: it cannot be read."""
+        found = (each for each in entries(reports / self.place) if untrusted.may_be_there(each / JOURNAL))
+        return [each.name for each in found if FILE_NAME.fullmatch(each.name)]
 
     def make_folder(self, name: str, reports: Path) -> Path:
         """Make the folder of a name where there is none, and return it.
@@ -237,7 +237,7 @@ class NamedJournals(Generic[E]):
         version or of another name.
         """
         path = self.folder(name, reports) / JOURNAL
-        if not path.is_file():
+        if not untrusted.may_be_there(path):
             known = self.names(reports)
             raise unknown(self.what if known else f"{self.what} in {reports}", name, known)
         try:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, clause
+from levelfield.errors import LevelfieldError, clause, explained
 from levelfield.record import page
 from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
@@ -48,19 +48,23 @@ def write(run: Run, folder: Path) -> Path:
 
 
 def runs_in(reports: Path) -> list[Path]:
-    """Return the folders under `reports` that hold a record, by name; none that a link shows from elsewhere.
+    """Return the folders under `reports` that hold a record or may not be looked into, by name.
+
+    There is none among them that a link shows from elsewhere.
 
     Raises LevelfieldError: the folder cannot be read.
     """
-    try:
-        named = [entry for entry in reports.iterdir() if not entry.name.startswith(".") and has_record(entry)]
-        return sorted(entry for entry in named if untrusted.belongs_to(entry.resolve(), reports))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise LevelfieldError(
-            f"The folder {reports} cannot be read: {error.strerror or error}.", fix="Name another one with --reports."
-        ) from error
+    named = [entry for entry in entries(reports) if not entry.name.startswith(".") and has_record(entry)]
+    return [entry for entry in named if untrusted.belongs_to(entry.resolve(), reports)]
+
+
+def entries(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name; nothing where there is none. Raises LevelfieldError: it cannot be read."""
+    with explained(f"The folder {folder} cannot be read", "Name another one with --reports."):
+        try:
+            return sorted(folder.iterdir())
+        except FileNotFoundError:
+            return []
 
 
 @contextlib.contextmanager
@@ -86,23 +90,30 @@ def fresh_file(target: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(target: Path, content: bytes, *, named: bool = False) -> None:
-    """Write a file by `fresh_file`.
-
-    Where the user `named` the target, a pipe or a device there is written into; a stranger's folder may hold one, too.
+    """Write a file by `fresh_file`, or where the user `named` it, by `named_file`.
 
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
-    try:
-        if named and target.exists() and not target.is_file():
-            target.write_bytes(content)
-            return
-        with fresh_file(target) as file:
-            file.write(content)
-    except OSError as error:
-        raise LevelfieldError(
-            f"{target} cannot be written: {error.strerror or error}.",
-            fix="Free space there, or choose a place you can write (--reports for runs).",
-        ) from error
+    with _writing(target), named_file(target) if named else fresh_file(target) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def named_file(target: Path) -> Iterator[BinaryIO]:
+    """Yield a `fresh_file` in the place that a user named, or the pipe or device that is there.
+
+    A stranger's folder may hold one, too. Raises LevelfieldError: as `write_atomically`.
+    """
+    with _writing(target):
+        real = target.parent.resolve()  # /dev/stdout may lead to a plain file, and is not to be replaced
+        special = not target.is_file() or any(map(real.is_relative_to, ("/dev", "/proc")))
+        with target.open("wb") if target.exists() and special else fresh_file(target) as file:
+            yield file
+
+
+def _writing(target: Path) -> contextlib.AbstractContextManager[None]:
+    fix = "Free space there, or choose a place you can write (--reports for runs)."
+    return explained(f"{target} cannot be written", fix)
 
 
 def read(path: Path) -> Run:
@@ -121,8 +132,8 @@ def read(path: Path) -> Run:
 
 
 def has_record(folder: Path) -> bool:
-    """Return whether a record, or a link that calls itself one, lies in a run's folder."""
-    return any(os.path.lexists(folder / name) for name in (NAME, page.NAME))
+    """Return whether a record, or a link that calls itself one, lies in a run's folder, or may: nobody may look."""
+    return any(untrusted.may_be_there(folder / name) for name in (NAME, page.NAME))
 
 
 def file_of(path: Path) -> Path:

@@ -9,9 +9,10 @@ References
 https://prometheus.io/docs/specs/om/open_metrics_spec/ : names, units, escaping of labels, `# EOF`.
 """
 
-import csv
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -178,27 +179,27 @@ def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
         yield block, arms
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", *"\uff1d\uff0b\uff0d\uff20")
+_FORMULA = re.compile(r"""(\A|[;\t\r\n]"*)(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])""")
+"""Where one may begin: a reader that splits at semicolons or tabs heeds no quote within what it takes for a cell."""
+_QUOTED = re.compile(r'[,;\t"\r\n]')
 
 
 def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
     """Write rows as CSV with a header; an apostrophe goes before what a spreadsheet would take for a formula."""
-    writer = csv.writer(stream, lineterminator="\n")
-    quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(columns)
+    stream.write(f"{','.join(columns)}\n")
     count = 0
     for row in rows:
-        values = [_plain(row.get(name)) for name in columns]
-        # Python 3.11 quotes a line feed by itself and a carriage return not, at which readers begin a new row, too.
-        (quoting if any(isinstance(value, str) and "\r" in value for value in values) else writer).writerow(values)
+        values = (row.get(name) for name in columns)
+        cells = (_cell(each) if isinstance(each, str) else "" if each is None else str(each) for each in values)
+        stream.write(f"{','.join(cells)}\n")
         count += 1
     return count
 
 
-def _plain(value: Value) -> Value:
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+@lru_cache
+def _cell(text: str) -> str:
+    marked = _FORMULA.sub(r"\1'", text)
+    return '"{}"'.format(marked.replace('"', '""')) if _QUOTED.search(marked) else marked
 
 
 _LABELS = ("run", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "version")

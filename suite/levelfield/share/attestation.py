@@ -4,6 +4,7 @@ A page alone, the folder of a run or a record as JSON is read; no link is follow
 """
 
 import hashlib
+import os
 import re
 from functools import cached_property
 from pathlib import Path
@@ -63,7 +64,7 @@ def read(path: Path) -> Given:
     Raises LevelfieldError: nothing of the kind is there, it is too long or no record; with exit code 1 where it was one
     and was damaged.
     """
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112  (it may not be looked at)
         page, record = (content_of(path / name, pages.MAX_BYTES) for name in (pages.NAME, files.NAME))
         if page is None and record is None:
             raise LevelfieldError(f"{path} holds no {pages.NAME}.", fix=_FIX)

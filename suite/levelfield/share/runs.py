@@ -100,7 +100,8 @@ def paths_of(sources: Sequence[Path]) -> list[Path]:
     """Return every run: a folder without a record of its own is one of runs."""
     found: list[Path] = []
     for source in sources:
-        found += files.runs_in(source) if source.is_dir() and not files.has_record(source) else [source]
+        of_runs = not files.has_record(source) and source.is_dir()  # what may not be looked into is read, and named
+        found += files.runs_in(source) if of_runs else [source]
     return found
 
 

@@ -3,6 +3,7 @@
 Any static host serves it, and no page makes a request to another one. Every run is verified first.
 """
 
+import contextlib
 import itertools
 import re
 import tempfile
@@ -12,11 +13,13 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.compare import phrases
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import html as comparison_page
 from levelfield.errors import LevelfieldError
 from levelfield.names import plural
+from levelfield.record.files import write_atomically
 from levelfield.report import names, pages
 from levelfield.share import card, machines, trends
 from levelfield.share.attestation import Given
@@ -26,7 +29,11 @@ from levelfield.version import __version__
 
 TEMPLATES = Path(__file__).parent / "templates"
 MARK = ".levelfield-site"
-"""Marks a folder that was made here, and may be replaced."""
+"""Marks a folder that was made here: the version, and the files that were written, one a line."""
+_WRITTEN = re.compile(r"(runs/[^/.][^/]*|compare|trends)/[^/.][^/]*\.(html|svg|md)")
+"""Files that one site has and the next may not have: whatever else its list names, nothing else is removed."""
+_MOST_LISTED = 1 << 26
+"""Bytes of that list."""
 PAIRS = 6
 """Newest runs of a machine of which any two are compared."""
 SHOWN = 6
@@ -67,17 +74,16 @@ def publish(
     base: str = "",
     signers: Path | None = None,
 ) -> Published:
-    """Write the site of all runs; one that was there is replaced as a whole, or not at all.
+    """Write the site of all runs; of one that was there, what was written is replaced, and files of others stay.
 
     `sources`: folders of runs, folders of one, pages. `out`: made here before, empty, or not there. `base`: where the
     site will be (`parse_base_url`). Raises LevelfieldError: there is nothing to publish, or `out` holds something else.
     """
     _replaceable(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as place:
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out if out.exists() else out.parent) as place:
         fresh = Path(place) / "site"
         fresh.mkdir()
-        (fresh / MARK).write_text(f"{__version__}\n", encoding="utf-8")
         (fresh / ".nojekyll").touch()  # GitHub Pages then serves a branch as it is
 
         def keep(one: Entry, given: Given, page: str) -> None:
@@ -105,7 +111,7 @@ def publish(
 def _replaceable(out: Path) -> None:
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
         raise LevelfieldError(
-            f"The folder {out} holds something that is no site of Levelfield's, and would be lost.",
+            f"The folder {out} holds something that is no site of Levelfield's, and could be overwritten.",
             fix="Name another folder with --out.",
         )
     if out.exists() and not out.is_dir():
@@ -113,17 +119,49 @@ def _replaceable(out: Path) -> None:
 
 
 def _put(fresh: Path, out: Path) -> None:
-    """Put the new site in the place of the old one: two renames, so that no reader finds half of it for long."""
-    old = fresh.parent / "old"
-    if out.exists():
-        out.rename(old)
-    try:
-        fresh.chmod(0o755)
+    """Put a new site in the place of the old one, the index last; what the old one wrote and this one has not goes."""
+    paths = {path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file()}
+    _mark(fresh, paths)
+    for path in (fresh, *fresh.rglob("*")):
+        _readable(path)
+    if not out.exists():
         fresh.replace(out)
-    except OSError:
-        if old.exists():
-            old.rename(out)
-        raise
+        return
+    old = _written(out)
+    _mark(out, paths | old)
+    _readable(out)
+    for name in sorted(paths, key="index.html".__eq__):
+        untrusted.make_inside((out / name).parent, out)
+        _readable((out / name).parent)
+        (fresh / name).replace(out / name)
+    for gone in (out / name for name in old - paths):
+        if gone.parent.resolve() == out.resolve() / gone.parent.relative_to(out):  # no link is followed
+            gone.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # somebody's own files are in that folder
+                gone.parent.rmdir()
+    (fresh / MARK).replace(out / MARK)
+
+
+def _mark(folder: Path, paths: Iterable[str]) -> None:
+    content = "\n".join((__version__, *sorted(paths), ""))
+    write_atomically(folder / MARK, content.encode())
+
+
+def _written(out: Path) -> set[str]:
+    """Return what a site wrote that another may not; one of an earlier version has no list, and is told by names."""
+    try:
+        paths = untrusted.read_plain(out / MARK, _MOST_LISTED).decode(errors="replace").split("\n")[1:-1]
+    except FileNotFoundError:
+        return set()
+    found = (path for depth in ("*/*", "*/*/*") for path in out.glob(depth) if path.is_file())
+    return set(filter(_WRITTEN.fullmatch, paths or [path.relative_to(out).as_posix() for path in found]))
+
+
+def _readable(path: Path) -> None:
+    """Let everybody read a file or look into a folder, whatever the umask is."""
+    mode = path.stat().st_mode
+    if mode != (public := mode | (0o555 if path.is_dir() else 0o444)):
+        path.chmod(public)
 
 
 def _run(given: Given, page: str, folder: Path, address: str) -> None:

@@ -10,8 +10,10 @@ from levelfield.compare.sides import load
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield_fleet import records
+from levelfield_fleet.gather import gather
 from levelfield_fleet.records import Place, Unread, read, read_all
 from tests.fleet.samples import place, small
+from tests.unprivileged import ordinary_user
 
 
 def touch(file: Path) -> None:
@@ -39,6 +41,15 @@ def test_both_ways_to_lay_records_out_and_what_is_passed_over(tmp_path: Path) ->
         "cut has no record.",
         "empty has no record.",
     )
+
+
+def test_a_run_that_may_not_be_looked_into_is_named(tmp_path: Path) -> None:
+    place(small("seen"), tmp_path / "a" / "run-1")
+    place(small("hidden", 2), tmp_path / "a" / "run-2").chmod(0)
+    place(small("other", 3), tmp_path / "b").chmod(0)
+    with ordinary_user():
+        notes = gather(tmp_path).notes
+    assert notes == ("a/run-2 cannot be read: Permission denied.", "b cannot be read: Permission denied.")
 
 
 def test_names_that_look_alike_are_one_node_only(tmp_path: Path) -> None:

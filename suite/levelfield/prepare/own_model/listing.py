@@ -53,13 +53,8 @@ def read(path: Path) -> File:
         there = python_file.builders(str(path))
         which = f"; it defines {', '.join(there)}" if there else ""
         raise LevelfieldError(
-<<<<<<< HEAD
-            f"{path.name} is a network in Python, which says what it takes when it runs.",
-            fix=f"Show what would be measured: levelfield bench --model {shlex.quote(str(path))} --dry-run.",
-=======
             f"{path.name} is a network in Python, which says what it takes when it runs{which}.",
             fix=f"Show what would be measured: {python_file.command(str(path))}.",
->>>>>>> own2
         )
     if not path.exists():
         raise LevelfieldError(f"There is no file {path}.", fix="`levelfield list` without a name shows all there is.")
