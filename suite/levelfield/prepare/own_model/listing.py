@@ -1,6 +1,5 @@
 """What an ONNX file is, before it is measured: inputs, sizes that are missing, precision, operators, and refusals."""
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
