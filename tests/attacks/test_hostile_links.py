@@ -99,7 +99,7 @@ PLAIN = {
         "levelfield_litert/export", "levelfield_ncnn/graph",
     ),
     "this checkout": ("images/catalogue", "images/debian", "images/locks"),
-    "a file that the user named": ("cli/completion", "cli/measure", "cli/share", "record/files"),
+    "a file that the user named": ("cli/completion", "record/files"),
 }  # fmt: skip
 """By where they write: the modules that write a file otherwise than by `record.files.fresh_file`."""
 
