@@ -60,6 +60,9 @@ def test_a_run_keeps_the_gate_that_it_was_begun_with(monkeypatch: pytest.MonkeyP
     assert gates == [Gate(max_slowdown=0.05)] * 3
     with pytest.raises(LevelfieldError, match=r"was begun with --max-slowdown 5%, by which"):
         measure("jax", "torch", options, Gate(max_slowdown=0.03), Console(quiet=True))
+    other = msgspec.structs.replace(options, command=("levelfield", "ab", "jax", "torch", "--margin", "10%"))
+    with pytest.raises(LevelfieldError, match="--margin asks for something else than what the run"):
+        measure("jax", "torch", other, Gate(margin=0.1), Console(quiet=True))
 
 
 BARE = ("onnxruntime+launcher=venv", "onnxruntime+launcher=host")

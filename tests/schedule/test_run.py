@@ -17,6 +17,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan
 from levelfield.plan.profiles import SMOKE, STANDARD
+from levelfield.record.journal import measured_s
 from levelfield.record.schema import Arm, Block, Run
 from levelfield.run.options import Options
 from levelfield.schedule import launches
@@ -114,11 +115,16 @@ def test_a_killed_worker_costs_its_own_turns_only(reports: Path) -> None:
 
 
 def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
-    run = Harness(plan("latency"), reports, options=Options(seed=1, budget_seconds=0.5)).measure()
+    harness = Harness(plan("latency"), reports, options=Options(seed=1, budget_seconds=0.5))
+    run = harness.measure()
     assert run.finished
     assert len(run.blocks[0].generations) == 1
     assert run.blocks[0].generations[0].complete
     assert [warning.code for warning in run.warnings].count("budget-spent") == 1
+    again = harness.measure(resumed=True, budget_seconds=120.0)
+    assert [generation.complete for generation in again.blocks[0].generations] == [True, True]
+    assert "budget-spent" not in [warning.code for warning in again.warnings]
+    assert again.settings.budget_seconds == pytest.approx(120 + measured_s(run.time_spent_s), abs=1e-3)
 
 
 class Durations:

@@ -27,8 +27,9 @@ PRECISION_NOT_REACHED = "precision-not-reached"
 """Code of the warning that a run's ratios are less precise than requested."""
 NOT_DECIDED = "not-decided"
 BUDGET_SPENT = "budget-spent"
+OF_AN_END = (BUDGET_SPENT, NOT_DECIDED, PRECISION_NOT_REACHED)
+"""Codes of the warnings of what a run lacked when it ended: one that goes on may make it."""
 KNOWN_WRONG = "known-wrong"
-"""Code of the warning that a run's budget was spent before a verdict."""
 MKL, _INTEL = "MKL", "GenuineIntel"
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to other machines over a whole run."""

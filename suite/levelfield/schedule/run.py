@@ -27,7 +27,7 @@ Undecided: TypeAlias = Callable[[Run], Mapping[str, str]]
 
 
 class RunInProgress:
-    """One run in progress."""
+    """One run in progress; `budget_seconds`: what a resumed one has from here on, None: what it was begun with."""
 
     def __init__(
         self,
@@ -36,10 +36,13 @@ class RunInProgress:
         listener: ProgressListener,
         *,
         resumed: bool = False,
+        budget_seconds: float | None = None,
         undecided: Undecided | None = None,
     ) -> None:
         self._folder = folder
         self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
+        if resumed:
+            self._journal.write(Resumed(utc_now(), budget_seconds))
         self._run = journals.fold(journals.read(folder / JOURNAL))
         self._resources = resources
         self._listener = listener
@@ -68,12 +71,11 @@ class RunInProgress:
         """Planned passes that are not made, of the cases that have time for them."""
         self._planned = len(_entries(remaining_passes(self._run.blocks)))
         self._share = 0.0
-        self._before_s = sum(s for phase, s in (self._run.time_spent_s or {}).items() if phase != "preparing")
+        self._before_s = journals.measured_s(self._run.time_spent_s)
         """What was measured before this run went on."""
+        self._goes_on = self._by_clock is not None or budget_seconds is not None
         self._begun = time.monotonic()
         self._generations = Generations(self._run, resources, self._journal, listener, self._warn)
-        if resumed:
-            self._journal.write(Resumed(utc_now()))
 
     def measure(self) -> None:
         """Make the planned passes that are not in the journal yet, and those that the settings ask for after them."""
@@ -262,8 +264,8 @@ class RunInProgress:
         return self._spent_s() + sum(self._seconds.get(block.case.id, 0.0) for block in blocks) <= budget_s
 
     def _spent_s(self) -> float:
-        """Return how long this run has measured; one that goes on has its budget again, and the clock goes on."""
-        before_s = 0.0 if self._by_clock is None else self._before_s
+        """Return how long this run has measured; the clock goes on, and so does a budget that was added to."""
+        before_s = self._before_s if self._goes_on else 0.0
         return before_s + time.monotonic() - self._begun
 
     def _show_progress(self, begun_s: float) -> None:
