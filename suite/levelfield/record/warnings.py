@@ -204,7 +204,7 @@ def injected(arms: Iterable[str]) -> str:
     return f"A slowdown was injected into {', '.join(arms)} on purpose: this run tests the method, not the arms."
 
 
-def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warning_:
+def too_few_launches(launches: int, needed: int, cases: Sequence[str], budget_s: float | None) -> Warning_:
     """Cases are not ranked, because none of their arms has enough launches."""
     of_one = cases[0] if len(cases) == 1 else ""
     several = "" if of_one else f" {len(cases)} cases are not ranked, such as {cases[0]}."
@@ -214,7 +214,11 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warnin
             f"{launches} {'launch is' if launches == 1 else 'launches are'} too few to rank by: launches of the same "
             f"program differ, and an interval that can be believed needs {needed}.{several}"
         ),
-        remedy=f"Ask for --profile standard (at least {needed} generations), or give a larger --budget.",
+        remedy=(
+            f"Ask for --profile standard (at least {needed} generations)."
+            if budget_s is None
+            else f"Give a larger --budget: {budget_s:.0f} s were too short, or --resume the run with another one."
+        ),
         about=of_one,
     )
 
