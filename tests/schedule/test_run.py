@@ -289,6 +289,22 @@ def test_a_run_that_ends_on_verdicts_shows_what_is_left_of_its_budget(
     assert left == pytest.approx(600 * (1 - share))
 
 
+def test_a_budget_that_is_over_while_launches_go_on_shows_what_they_take(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[float, float | None]] = []
+
+    class Watching(SilentListener):
+        def done(self, share: float, seconds_left: float | None) -> None:
+            shown.append((share, seconds_left))
+
+    made = msgspec.structs.replace(planned(plan("memory", "latency"), 5), profile=STANDARD)
+    harness = Harness(made, reports, options=Options(budget_seconds=50.0))
+    Durations(monkeypatch, {1: 2.0}, {1: 60.0})
+    RunInProgress(harness.folder, site(made), Watching()).measure()
+    assert shown[0] == (0.5, 60.0)
+
+
 def planned(made: Plan, generations: int) -> Plan:
     blocks = tuple(msgspec.structs.replace(block, planned_generations=generations) for block in made.blocks)
     return msgspec.structs.replace(made, blocks=blocks)
