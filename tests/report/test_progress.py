@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.record.schema import Warning_
-from levelfield.report.progress import Remaining, Log, Terminal, opened, steps
+from levelfield.report.progress import Log, Remaining, Terminal, opened, steps
 from levelfield.schedule.listener import ProgressListener
 
 
