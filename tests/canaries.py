@@ -99,6 +99,7 @@ class Harness:
         listener: ProgressListener | None = None,
         *,
         resumed: bool = False,
+        budget_seconds: float | None = None,
         where: RunResources | None = None,
         undecided: Undecided | None = None,
     ) -> Run:
@@ -109,6 +110,7 @@ class Harness:
                     where or site(self.plan),
                     listener or SilentListener(),
                     resumed=resumed,
+                    budget_seconds=budget_seconds,
                     undecided=undecided,
                 ).measure()
         finally:

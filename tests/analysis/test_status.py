@@ -85,6 +85,11 @@ def test_too_few_launches_are_said_once_for_all_cases() -> None:
     assert message(run, "too-few-launches").endswith("4 cases are not ranked, such as mlp/latency/fp32/b1/t2/cpu.")
     one = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=2, rounds=2, max_calls=5)
     assert message(one, "too-few-launches").startswith("2 launches are too few to rank by")
+    (few,) = [each for each in analyse(one).warnings if each.code == "too-few-launches"]
+    assert few.remedy == "Ask for --profile standard (at least 5 generations)."
+    short = msgspec.structs.replace(one, settings=msgspec.structs.replace(one.settings, generations=5))
+    (few,) = [each for each in analyse(short).warnings if each.code == "too-few-launches"]
+    assert few.remedy.startswith("Give a larger --budget: 600 s were too short")
     assert "too-few-launches" not in codes(msgspec.structs.replace(run, labels=("smoke",)))
     assert "too-few-launches" not in codes(make_run(models=("mlp",), scenarios=("latency",), rounds=2, max_calls=5))
 

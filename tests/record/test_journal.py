@@ -28,6 +28,7 @@ from levelfield.record.journal import (
     fold,
 )
 from levelfield.record.schema import Absent, Run, Warning_
+from levelfield.record.warnings import OF_AN_END
 from levelfield.schedule.pacing import remaining_passes
 from tests.records_builder import make_run
 
@@ -113,6 +114,18 @@ def test_a_resumed_run_is_not_finished_until_it_is_again() -> None:
     run = fold([EVENTS[0], ended, Resumed("2026-01-02T00:00:00Z")])
     assert run.finished is None
     assert run.resumed == ("2026-01-02T00:00:00Z",)
+
+
+@pytest.mark.parametrize("code", OF_AN_END)
+def test_what_a_run_lacked_is_not_said_of_the_run_that_made_it(code: str) -> None:
+    other, lacked = Warned(Warning_("steal", "Stolen.")), Warned(Warning_(code, "Too little time."))
+    ended = [EVENTS[0], other, lacked, TimeSpent({"preparing": 40.0, "loading": 50.0}), Finished("2026", 0.001)]
+    assert [warning.code for warning in fold(ended).warnings[-2:]] == ["steal", code]
+    resumed = fold([*ended, Resumed("2027", 480.0)])
+    assert [warning.code for warning in resumed.warnings[-1:]] == ["steal"]
+    assert resumed.settings.budget_seconds == 530.0
+    assert fold([*ended, Resumed("2027"), lacked]).warnings[-1].code == code
+    assert fold([*ended, Resumed("2027")]).settings == RUN.settings
 
 
 def test_a_torn_last_line_is_dropped_and_the_next_one_begins_afresh(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.record.schema import Warning_
-from levelfield.report.progress import Log, Terminal, opened, steps
+from levelfield.report.progress import Log, Remaining, Terminal, opened, steps
 from levelfield.schedule.listener import ProgressListener
 
 
@@ -44,6 +44,12 @@ def test_a_terminal_is_drawn_on() -> None:
         assert words in text
     assert text.index("onnxruntime#2") < text.index("torch"), "the quickest first"
     assert "canary" not in text
+
+
+def test_an_estimate_that_is_over_is_no_end() -> None:
+    assert Remaining(0.4, 5.0).text(2.0) == "about 3 s left"
+    assert Remaining(0.4, 5.0).text(20.0) == "longer than expected"
+    assert Remaining(1.0, 0.0).text(20.0) == "about 0 s left"
 
 
 def test_where_there_is_no_terminal_it_is_a_log_even_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,17 @@ def test_failures_and_reasons_are_reported() -> None:
     assert "5 of 7 answers equal the reference, 1 does not, 1 was not compared." in text
 
 
+def test_a_case_that_the_run_did_not_reach_is_not_measured_and_has_no_figures() -> None:
+    run = make_run(models=("mlp", "bert"), scenarios=("latency", "throughput"))
+    blocks = (run.blocks[0], *(msgspec.structs.replace(block, generations=()) for block in run.blocks[1:]))
+    text = " ".join(shown(msgspec.structs.replace(run, blocks=blocks), 160).split())
+    assert "BERT-base, batch 1: not measured: the run ended before its turn." in text
+    assert text.count("mean, µs") == text.count("p90") == 1
+    assert "mean, ns" not in text
+    assert "no arm gave" not in text
+    assert "not probed" not in text
+
+
 def test_warnings_come_with_their_remedies() -> None:
     warning = Warning_(code="x", message="The clock is slow.", remedy="Wind it up.", about="jax/mlp")
     text = shown(make_run(models=("mlp",), warnings=(warning,)))

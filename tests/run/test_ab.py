@@ -60,6 +60,9 @@ def test_a_run_keeps_the_gate_that_it_was_begun_with(monkeypatch: pytest.MonkeyP
     assert gates == [Gate(max_slowdown=0.05)] * 3
     with pytest.raises(LevelfieldError, match=r"was begun with --max-slowdown 5%, by which"):
         measure("jax", "torch", options, Gate(max_slowdown=0.03), Console(quiet=True))
+    other = msgspec.structs.replace(options, command=("levelfield", "ab", "jax", "torch", "--margin", "10%"))
+    with pytest.raises(LevelfieldError, match="--margin asks for something else than what the run"):
+        measure("jax", "torch", other, Gate(margin=0.1), Console(quiet=True))
     monkeypatch.setattr(bench, "find", lambda *_: (Path("nowhere"), msgspec.structs.replace(run, id="a;sh")))
     with pytest.raises(LevelfieldError, match="holds jax against torch") as caught:
         measure("jax", "openvino", options, Gate(), Console(quiet=True))

@@ -4,16 +4,17 @@ import io
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import environments
 from levelfield.plan import Plan, Selection
-from levelfield.record import files, journal
+from levelfield.record import files, journal, warnings
 from levelfield.record.page import NAME as REPORT
 from levelfield.run import bench, first_ranking
-from levelfield.run.bench import NOT_DECIDED, find, finish, run_bench
+from levelfield.run.bench import NOT_DECIDED, find, finish, run_bench, to_resume
 from levelfield.run.options import Options
 from tests import canaries
 from tests.records_builder import make_run
@@ -88,6 +89,71 @@ def test_what_was_cut_off_is_a_whole_record_with_a_page(begun: canaries.Harness)
     assert files.read(begun.folder).blocks == begun.record().blocks
     assert f"Report: {begun.folder / REPORT}" in stream.getvalue()
     check_run(begun.folder)
+
+
+def resuming(run: str, reports: Path, *words: str) -> Options:
+    budget_s = 480.0 if "--budget" in words else None
+    command = ("levelfield", "bench", *words, "--resume", run)
+    return Options(reports=reports, resume=run, command=command, budget_seconds=budget_s)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--models", "mlp"), "--models asks"),
+        (("--threads=1", "--seed", "8", "--identify"), "--seed and --identify ask"),
+        (("--profile", "standard", "--budget", "8m"), "--profile asks"),
+        (("--margin", "2%", "--precision-target", "1%"), "--precision-target asks"),
+    ],
+)
+def test_what_contradicts_a_run_is_refused_by_name(
+    begun: canaries.Harness, reports: Path, words: tuple[str, ...], named: str
+) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        to_resume(resuming(begun.folder.name, reports, *words))
+    assert caught.value.message.startswith(f"{named} for something else than what the run {begun.folder.name} was")
+    assert "--budget alone may be a new one" in caught.value.fix
+
+
+def test_what_a_run_was_begun_with_and_another_budget_is_not_refused(begun: canaries.Harness, reports: Path) -> None:
+    words = (
+        "--margin",
+        "2%",
+        "--profile=smoke",
+        "--seed",
+        "7",
+        "--threads",
+        "1",
+        "--budget",
+        "8m",
+        "--strict",
+        "--yes",
+    )
+    assert to_resume(resuming(begun.folder.name, reports, *words))
+
+
+def test_a_dry_run_says_how_long_a_run_goes_on(reports: Path) -> None:
+    budget = Options(seed=1, budget_seconds=60.0)
+    run = canaries.Harness(canaries.plan("latency"), reports, options=budget).folder.name
+    for words, says in (
+        ((), "measured for 60 s at the most."),
+        (("--budget", "8m"), "measured for 8 min at the most."),
+    ):
+        options = msgspec.structs.replace(resuming(run, reports, *words), dry_run=True)
+        stream = io.StringIO()
+        with pytest.raises(SystemExit):
+            run_bench(options, Console(file=stream, width=300))
+        assert says in stream.getvalue()
+
+
+def test_a_run_whose_budget_is_spent_needs_another_one(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(models=["mlp"], warnings=(warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20),))
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, clock_seconds=60.0))
+    monkeypatch.setattr(bench, "find", lambda *_: (reports, run))
+    with pytest.raises(LevelfieldError, match="has no time for what is left") as caught:
+        to_resume(resuming(run.id, reports))
+    assert "--budget" in caught.value.fix
+    assert to_resume(resuming(run.id, reports, "--budget", "8m"))
 
 
 class Interrupted(Console):

@@ -17,6 +17,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan
 from levelfield.plan.profiles import SMOKE, STANDARD
+from levelfield.record.journal import measured_s
 from levelfield.record.schema import Arm, Block, Run
 from levelfield.run.options import Options
 from levelfield.schedule import launches
@@ -114,27 +115,35 @@ def test_a_killed_worker_costs_its_own_turns_only(reports: Path) -> None:
 
 
 def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
-    run = Harness(plan("latency"), reports, options=Options(seed=1, budget_seconds=0.5)).measure()
+    harness = Harness(plan("latency"), reports, options=Options(seed=1, budget_seconds=0.5))
+    run = harness.measure()
     assert run.finished
     assert len(run.blocks[0].generations) == 1
     assert run.blocks[0].generations[0].complete
     assert [warning.code for warning in run.warnings].count("budget-spent") == 1
+    again = harness.measure(resumed=True, budget_seconds=120.0)
+    assert [generation.complete for generation in again.blocks[0].generations] == [True, True]
+    assert "budget-spent" not in [warning.code for warning in again.warnings]
+    assert again.settings.budget_seconds == pytest.approx(120 + measured_s(run.time_spent_s), abs=1e-3)
 
 
 class Durations:
     """Generations that take so many seconds each, by the threads of their case, on a clock of their own."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float]) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float], first: dict[int, float] | None = None
+    ) -> None:
         self.now_s = 0.0
         self.clock = SimpleNamespace(share=0.0, elapsed_ns=1)
         self.begun: dict[int, list[float]] = {threads: [] for threads in seconds}
-        self._seconds = seconds
+        self._seconds, self._first = seconds, first or {}
         monkeypatch.setattr(bench, "Generations", lambda *_: self)
         monkeypatch.setattr(bench, "time", SimpleNamespace(monotonic=lambda: self.now_s, sleep=self._take))
 
     def measure(self, block: Block, _index: int, **_: bool) -> None:
         self.begun[block.case.threads].append(self.now_s)
-        self._take(self._seconds[block.case.threads])
+        threads = block.case.threads
+        self._take(self._first.pop(threads, self._seconds[threads]))
 
     def answering(self, _: Block) -> list[Arm]:
         return []
@@ -149,13 +158,24 @@ class Durations:
         self.now_s += seconds
 
 
+def two_cases(reports: Path, budget_s: float) -> Harness:
+    """A run that is planned to make five launches of each of two cases, on one thread and on two."""
+    (block,) = plan("latency").blocks
+    blocks = tuple(
+        Block(msgspec.structs.replace(block.case, threads=threads), block.arms, planned_generations=5)
+        for threads in (1, 2)
+    )
+    made = msgspec.structs.replace(plan("latency"), profile=STANDARD, blocks=blocks, threads=(1, 2))
+    return Harness(made, reports, options=Options(budget_seconds=budget_s))
+
+
 @pytest.mark.parametrize(
     ("budget_s", "launches", "end_s", "apart_s"),
     [
         (100.0, [5, 5], 67.0, 10.0),
         (50.0, [5, 5], 50.0, 5.75),
         (34.0, [5, 1], 34.0, 5.0),
-        (12.0, [1, 1], 7.0, math.inf),
+        (12.0, [3, 1], 11.0, 0.0),
     ],
 )
 def test_a_short_budget_costs_pauses_first_and_then_cases(
@@ -166,21 +186,42 @@ def test_a_short_budget_costs_pauses_first_and_then_cases(
     end_s: float,
     apart_s: float,
 ) -> None:
-    (block,) = plan("latency").blocks
-    blocks = tuple(
-        Block(msgspec.structs.replace(block.case, threads=threads), block.arms, planned_generations=5)
-        for threads in (1, 2)
-    )
-    made = msgspec.structs.replace(plan("latency"), profile=STANDARD, blocks=blocks, threads=(1, 2))
-    harness = Harness(made, reports, options=Options(budget_seconds=budget_s))
+    harness = two_cases(reports, budget_s)
     durations = Durations(monkeypatch, {1: 2.0, 2: 5.0})
-    RunInProgress(harness.folder, site(made), SilentListener()).measure()
+    RunInProgress(harness.folder, site(harness.plan), SilentListener()).measure()
     assert [len(begun) for begun in durations.begun.values()] == launches
     assert durations.now_s == pytest.approx(end_s)
     pauses = (after - before - 2.0 for before, after in itertools.pairwise(durations.begun[1]))
     assert min(pauses, default=math.inf) >= apart_s
     short = [warning.code for warning in harness.record().warnings].count("budget-spent")
     assert short == (launches != [5, 5])
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "launches", "says", "fix"),
+    [
+        (190.0, [5, 5], "", ""),
+        (145.0, [5, 5], "", ""),
+        (138.0, [1, 5], "Of the budget of 138 s 8 s are left, too few for another pass; 4 generations", "--budget 6m"),
+        (99.0, [1, 1], "Of the budget of 99 s 19 s are left, too few for another pass; 8 generations", "--budget 7m"),
+        (
+            70.0,
+            [1, 1],
+            "The budget of 70 s was spent; 8 generations were not made: a rank",
+            "--budget 6m with --resume",
+        ),
+    ],
+)
+def test_a_first_launch_that_compiles_costs_no_case_its_other_ones(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, budget_s: float, launches: list[int], says: str, fix: str
+) -> None:
+    harness = two_cases(reports, budget_s)
+    durations = Durations(monkeypatch, {1: 2.0, 2: 5.0}, {1: 60.0, 2: 20.0})
+    RunInProgress(harness.folder, site(harness.plan), SilentListener()).measure()
+    found = [each for each in harness.record().warnings if each.code == "budget-spent"]
+    assert [len(begun) for begun in durations.begun.values()] == launches
+    assert says in "".join(each.message for each in found)
+    assert fix in "".join(each.remedy for each in found)
 
 
 @needs_no_jax
@@ -246,6 +287,22 @@ def test_a_run_that_ends_on_verdicts_shows_what_is_left_of_its_budget(
     ((share, left),) = shown
     assert 0 < share < 0.9
     assert left == pytest.approx(600 * (1 - share))
+
+
+def test_a_budget_that_is_over_while_launches_go_on_shows_what_they_take(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[float, float | None]] = []
+
+    class Watching(SilentListener):
+        def done(self, share: float, seconds_left: float | None) -> None:
+            shown.append((share, seconds_left))
+
+    made = msgspec.structs.replace(planned(plan("memory", "latency"), 5), profile=STANDARD)
+    harness = Harness(made, reports, options=Options(budget_seconds=50.0))
+    Durations(monkeypatch, {1: 2.0}, {1: 60.0})
+    RunInProgress(harness.folder, site(made), Watching()).measure()
+    assert shown[0] == (0.5, 60.0)
 
 
 def planned(made: Plan, generations: int) -> Plan:

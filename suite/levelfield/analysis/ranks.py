@@ -1,7 +1,7 @@
 """Ranks of a block's arms, and ratios between identical arms: the controls of this run and of those before it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -15,6 +15,8 @@ from levelfield.statistics.student import EndedBy
 
 Ranked = TypeVar("Ranked", types.Row, types.ConvergenceRow, types.LoadGenRow)
 
+UNREACHED = "the run ended before its turn"
+"""Reason of an arm, and of a case, that nothing was measured of."""
 _STANDINGS: tuple[types.Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
 
 
@@ -61,7 +63,9 @@ def order(row: types.RankedRow) -> tuple[int, int, float]:
     return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 
 
-def _why_unranked(rows: Iterable[types.RankedRow]) -> str:
+def _why_unranked(rows: Collection[types.RankedRow]) -> str:
+    if rows and all(row.reason == UNREACHED for row in rows):
+        return UNREACHED
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:
         return Counter(shown).most_common(1)[0][0]
@@ -138,8 +142,7 @@ def _standing(
         if failures:
             last = failures[-1]
             return ("absent" if last.kind in NO_FAULT else "failed"), last.message
-        reason = "no window was completed before the run ended" if summary.launches else "the run ended before its turn"
-        return "absent", reason
+        return "absent", "no window was completed before the run ended" if summary.launches else UNREACHED
     if parity is None:
         return "shown", "its output was not compared with the reference"
     if not parity.equal:

@@ -221,8 +221,10 @@ def _of_launches(run: Run, blocks: Iterable[types.BlockAnalysis]) -> Iterator[Wa
             most = max((row.launches for row in block.rows), default=0)
             if 0 < most < MIN_LAUNCHES:
                 few.setdefault(most, []).append(block.case.id)
+    planned = run.settings.generations >= MIN_LAUNCHES
     for launches, cases in few.items():
-        yield notices.too_few_launches(launches, MIN_LAUNCHES, cases)
+        budget_s = run.settings.budget_seconds if planned else None
+        yield notices.too_few_launches(launches, MIN_LAUNCHES, cases, budget_s)
 
 
 def _of_kernels(run: Run) -> Iterator[Warning_]:

@@ -130,6 +130,36 @@ def without_paths(words: Iterable[str]) -> list[str]:
     return [word.encode(errors="replace").decode() for word in kept]
 
 
+def typed(words: Iterable[str]) -> dict[str, list[str]]:
+    """Return the options of a command line by name, each with the values that were typed."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for word in words:
+        if word.startswith("-"):
+            name, sign, value = word.partition("=")
+            found.setdefault(name, []).extend([value] if sign else [])
+            name = "" if sign or (name in OPTIONS and OPTIONS[name].is_flag) else name
+        elif name:
+            found[name].append(word)
+            name = ""
+    return found
+
+
+def contradicting(run: Run, command: Iterable[str]) -> list[str]:
+    """Return the options of a command line that ask for something else than what a run was begun with, by name."""
+    found: list[str] = []
+    begun = typed(run.command)
+    for name, values in typed(command).items():
+        option = OPTIONS.get(name)
+        if option is None or option in {BUDGET, MAX_SLOWDOWN} or begun.get(name) == values:
+            continue
+        if option is IDENTIFY:
+            found += [] if "identity" in run.machine else [name]
+        elif option.again is not None and typed(option.words(option.again(run))).get(name) != values:
+            found.append(name)
+    return found
+
+
 def _without_path(value: str) -> str:
     named = value.startswith(("/", "~", "./", "../")) or ("/" in value and os.path.exists(value))  # noqa: PTH110
     return last_name(value) if named else value
@@ -212,7 +242,7 @@ LOADGEN = _declare("--loadgen", "loadgen", WHAT, in_file=True, type=LOADGEN_TEST
 PRICE = _declare("--price", "price", RESULTS, type=PRICE_PER_HOUR, again="price",
     help="What an hour of this machine costs, such as 1.20/h or 1.20EUR/h: shows the cost of a million items.")
 RESUME = _declare("--resume", "resume", HOW_LONG, metavar="RUN",
-    help="Continue an interrupted run.")
+    help="Continue a run that was interrupted, or whose budget was spent: --budget is then the time from here on.")
 SEED = _declare("--seed", "seed", HOW_LONG, type=SEED_NUMBER, again=lambda run: str(run.settings.seed),
     help="Seed of the schedule; it is stored in the record.")
 STRICT = _declare("--strict", "strict", HOW_LONG, is_flag=True,

@@ -5,7 +5,7 @@ left by a kill, is dropped. Where any other line is damaged, the rest of its gen
 warning.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -41,6 +41,8 @@ class Started(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="star
 
 class Resumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="resumed"):
     at: str
+    budget_seconds: float | None = None
+    """New budget, of what is measured from here on; None: the run keeps the one that it had."""
 
 
 class GenerationBegun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="generation"):
@@ -202,9 +204,16 @@ def fold(events: Iterable[Event | Lost]) -> Run:
         match event:
             case Started():
                 raise LevelfieldError("The journal holds two runs.", fix="Start a new run in a fresh folder.")
-            case Resumed(at=at):
+            case Resumed(at=at, budget_seconds=more_s):
                 resumed.append(at)
                 finished = None
+                known = [warning for warning in known if warning.code not in notices.OF_AN_END]
+                warned = set(known)
+                if more_s is not None:
+                    budget_s = round(measured_s(spent_s) + more_s, 3)
+                    clock_s = None if run.settings.clock_seconds is None else budget_s
+                    settings = msgspec.structs.replace(run.settings, budget_seconds=budget_s, clock_seconds=clock_s)
+                    run = msgspec.structs.replace(run, settings=settings)
             case ImageKnown(image=image):
                 images[image.launcher, image.name, image.variant] = image
             case RooflineKnown(roofline=roofline):
@@ -243,6 +252,11 @@ def fold(events: Iterable[Event | Lost]) -> Run:
         supervisor_window_share=finished.supervisor_window_share if finished else run.supervisor_window_share,
         time_spent_s=spent_s or run.time_spent_s,
     )
+
+
+def measured_s(spent_s: Mapping[str, float] | None) -> float:
+    """Return how much of the time that phases took counts towards a budget, in seconds."""
+    return sum(of_phase_s for phase, of_phase_s in (spent_s or {}).items() if phase != "preparing")
 
 
 class _OpenGeneration:

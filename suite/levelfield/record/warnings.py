@@ -9,6 +9,7 @@ remedy depends on the situation, or the message names the part, return the warni
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Concatenate, ParamSpec
 
@@ -25,8 +26,10 @@ IDLE_LIMIT = 0.05
 PRECISION_NOT_REACHED = "precision-not-reached"
 """Code of the warning that a run's ratios are less precise than requested."""
 NOT_DECIDED = "not-decided"
+BUDGET_SPENT = "budget-spent"
+OF_AN_END = (BUDGET_SPENT, NOT_DECIDED, PRECISION_NOT_REACHED)
+"""Codes of the warnings of what a run lacked when it ended: one that goes on may make it."""
 KNOWN_WRONG = "known-wrong"
-"""Code of the warning that a run's budget was spent before a verdict."""
 MKL, _INTEL = "MKL", "GenuineIntel"
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to other machines over a whole run."""
@@ -201,7 +204,7 @@ def injected(arms: Iterable[str]) -> str:
     return f"A slowdown was injected into {', '.join(arms)} on purpose: this run tests the method, not the arms."
 
 
-def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warning_:
+def too_few_launches(launches: int, needed: int, cases: Sequence[str], budget_s: float | None) -> Warning_:
     """Cases are not ranked, because none of their arms has enough launches."""
     of_one = cases[0] if len(cases) == 1 else ""
     several = "" if of_one else f" {len(cases)} cases are not ranked, such as {cases[0]}."
@@ -211,17 +214,34 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warnin
             f"{launches} {'launch is' if launches == 1 else 'launches are'} too few to rank by: launches of the same "
             f"program differ, and an interval that can be believed needs {needed}.{several}"
         ),
-        remedy=f"Ask for --profile standard (at least {needed} generations), or give a larger --budget.",
+        remedy=(
+            f"Ask for --profile standard (at least {needed} generations)."
+            if budget_s is None
+            else f"Give a larger --budget: {budget_s:.0f} s were too short, or --resume the run with another one."
+        ),
         about=of_one,
     )
 
 
-@_notice(
-    "budget-spent",
-    "Give more time (--budget), or measure fewer models and backends: a rank takes 5 launches, a verdict of ab 4.",
-)
-def budget_spent(budget_seconds: float, generations_left: int) -> str:
-    return f"The budget of {budget_seconds:.0f} s was spent with {generations_left} generations to go."
+def budget_spent(budget_s: float, left_s: float, missing: int, *, needed_s: float, missing_s: float) -> Warning_:
+    """Generations were not made. `needed_s`: what was made took so long; `missing_s`: what was not may take so long."""
+    spent = (
+        f"The budget of {budget_s:.0f} s was spent"
+        if left_s < 1
+        else f"Of the budget of {budget_s:.0f} s {left_s:.0f} s are left, too few for another pass"
+    )
+    minutes = max(math.ceil((needed_s + missing_s) / 60), math.floor(budget_s / 60) + 1)
+    return Warning_(
+        code=BUDGET_SPENT,
+        message=(
+            f"{spent}; {missing} {'generation was' if missing == 1 else 'generations were'} not made: a rank takes 5 "
+            "launches, a verdict of ab 4."
+        ),
+        remedy=(
+            f"About --budget {minutes}m would be enough, or --budget {math.ceil(missing_s / 60)}m with --resume; or "
+            "measure fewer models and backends."
+        ),
+    )
 
 
 @_notice_about(

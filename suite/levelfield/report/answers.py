@@ -103,7 +103,7 @@ def _apart(block: Main, among: Sequence[Main]) -> str:
 
 def _sentence(analysis: Analysis, block: Main) -> str:
     if block.best is None:
-        return f"not ranked ({block.unranked_reason})."
+        return f"{sentences.unranked(block)}."
     found = sentences.order(block)
     level, following, unplaced = found.level, found.following, found.unplaced
     tail = f"; next {following.arm}, {sentences.behind(following)}" if following is not None else ""

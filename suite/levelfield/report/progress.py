@@ -39,7 +39,10 @@ class Remaining(msgspec.Struct, frozen=True):
         """Return the time left in words; the estimate counts down until there is another one."""
         if self.seconds_left is None:
             return "time left not known yet"
-        return f"about {units.roughly(max(0.0, self.seconds_left - (now_s - self.at_s)))} left"
+        left_s = max(0.0, self.seconds_left - (now_s - self.at_s))
+        if self.seconds_left and left_s < 1:
+            return "longer than expected"
+        return f"about {units.roughly(left_s)} left"
 
 
 EVERY_S = 10.0

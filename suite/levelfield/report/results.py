@@ -66,6 +66,10 @@ def _per_item(rows: Sequence[Timed]) -> bool:
     return bool(rows) and rows[0].block.case.per_item
 
 
+def _measured(rows: Sequence[Timed]) -> bool:
+    return any(it.row.call_ns is not None for it in rows)
+
+
 def _trains(rows: Sequence[Timed]) -> bool:
     return bool(rows) and rows[0].block.case.trains
 
@@ -83,7 +87,7 @@ def _share(value: float | None) -> str:
 
 
 def _has_quantiles(rows: Sequence[Timed]) -> bool:
-    return _trains(rows) or not _per_item(rows)
+    return _measured(rows) and (_trains(rows) or not _per_item(rows))
 
 
 def _reaches_p999(rows: Sequence[Timed]) -> bool:
@@ -139,12 +143,23 @@ TIMED: tuple[Column[Timed], ...] = (
         lambda it: it.row.items_per_second,
         "rate",
         interval="95 %",
-        where=_per_item,
+        where=lambda rows: _per_item(rows) and _measured(rows),
     ),
     Column(
-        "Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=lambda rows: not _per_item(rows)
+        "Geometric mean",
+        lambda it: it.row.call_ns,
+        "time",
+        interval="95 %",
+        where=lambda rows: not _per_item(rows) and _measured(rows),
     ),
-    Column("Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=_per_item, wide=True),
+    Column(
+        "Geometric mean",
+        lambda it: it.row.call_ns,
+        "time",
+        interval="95 %",
+        where=lambda rows: _per_item(rows) and _measured(rows),
+        wide=True,
+    ),
     Column("p50", lambda it: it.row.p50_ns, "time", where=_has_quantiles, wide=True, only="page"),
     Column("p90", lambda it: it.row.p90_ns, "time", files=("p90_ns",), where=_has_quantiles, wide=True),
     Column("p99", lambda it: it.row.p99_ns, "time", files=("p99_ns",), where=_has_quantiles, wide=True),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from levelfield.analysis import Analysis, machine, types
+from levelfield.analysis.ranks import UNREACHED
 from levelfield.analysis.time_spent import COUNTED, TimeSpent
 from levelfield.record.schema import Absent, Case, Imported, Run, Settings
 from levelfield.report import names, units
@@ -98,7 +99,7 @@ def verdict(block: types.TimedBlock, among: Sequence[types.TimedBlock] = ()) -> 
     where = ", ".join([f"{names.model(case.model)}{what}{names.batch(case)}", *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
-        return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
+        return f"{where}{', training' if case.trains else ''}: {unranked(block)}."
     leaders = [rows[row.arm] for row in order(block).level]
     unit = f"{units.NBSP}{case.rate_unit}" if case.per_item else ""
     costs = join([f"{cost(row, case)}{unit}" for row in leaders])
@@ -112,12 +113,18 @@ def verdict(block: types.TimedBlock, among: Sequence[types.TimedBlock] = ()) -> 
     return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
 
 
+def unranked(block: types.RankedBlock) -> str:
+    """Return that a case is not ranked, and why."""
+    why = block.unranked_reason
+    return f"not measured: {why}" if why == UNREACHED else f"not ranked ({why})"
+
+
 def convergence(block: types.ConvergenceBlock, among: Sequence[types.ConvergenceBlock] = ()) -> str:
     """Return the verdict on trainings to a target, with its numbers: `jax is first at 97.0 % on small MLP: …`."""
     where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
-        return f"{where}, time to accuracy: not ranked ({block.unranked_reason})."
+        return f"{where}, time to accuracy: {unranked(block)}."
     best = rows[block.best]
     steps = f"{units.digits(best.steps.value)} steps" if best.steps is not None else "no steps"
     cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {steps}"
@@ -131,7 +138,7 @@ def loadgen(block: types.LoadGenBlock, among: Sequence[types.LoadGenBlock] = ())
     where = f"LoadGen {block.scenario} on {', '.join([names.network(block.case), *precisions_apart(block, among)])}"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
-        return f"{where}: not ranked ({block.unranked_reason})."
+        return f"{where}: {unranked(block)}."
     best = rows[block.best]
     if best.per_second is not None:
         target = f" within {units.time(block.target_ns)}" if block.target_ns is not None else ""

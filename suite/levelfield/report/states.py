@@ -99,7 +99,7 @@ def _multiple(factor: float) -> str:
 def _unlike(block: TimedBlock, analysis: Analysis) -> str:
     """Say in which state a case was measured where it is not the run's."""
     states, of_run = block.states, analysis.states
-    if not isinstance(of_run, BlockStates):
+    if not isinstance(of_run, BlockStates) or not block.generations:
         return ""
     if states is None:
         return "The machine was not probed here."

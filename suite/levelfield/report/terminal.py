@@ -256,7 +256,7 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
         table.add_column(heading, overflow="fold")
     for block in blocks:
         if block.best is None:
-            cells = (f"not ranked: {block.unranked_reason}", "")
+            cells = (sentences.unranked(block), "")
         else:
             first, after = sentences.order(block).level, sentences.order(block).following
             leading = [f"{row.arm} {sentences.full_cost(row, block)}" for row in first[:MOST_LEADERS]]

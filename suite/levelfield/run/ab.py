@@ -40,7 +40,7 @@ class AbResult(msgspec.Struct, frozen=True):
 
 def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> AbResult:
     """Measure two arms against each other, and compare them; LevelfieldError: nothing could be measured."""
-    resumed = bench.find(options.resume, options.reports) if options.resume is not None else None
+    resumed = bench.to_resume(options)
     if resumed is not None:  # arms that name no launcher live where the run's workers did; batches are those of the run
         settings = resumed[1].settings
         selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)

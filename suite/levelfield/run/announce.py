@@ -78,7 +78,8 @@ def _time(chosen: Plan, options: Options) -> str:
     """Return how long measuring takes: where nothing else says it, what the profile is."""
     if options.until_seconds is not None:
         return f", all of it within {roughly(options.until_seconds)}"
-    if (clock_s := clock_seconds(chosen, options)) is not None:
+    clock_s = clock_seconds(chosen, options)
+    if clock_s is not None and options.budget_seconds is None:
         return f", measured for about {roughly(clock_s)}"
     by_result = options.ends_on_verdict or options.precision_target is not None
     most_s = options.budget_seconds or (chosen.profile.budget_seconds if by_result else None)

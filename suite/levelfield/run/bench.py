@@ -17,9 +17,12 @@ from levelfield.launchers import disk_limit
 from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.names import plural
+from levelfield.options.registry import contradicting, typed
 from levelfield.record import files, journal, page
 from levelfield.record.schema import Image, Run
+from levelfield.record.warnings import BUDGET_SPENT
 from levelfield.report.progress import opened
+from levelfield.report.sentences import join
 from levelfield.run import first_ranking
 from levelfield.run.announce import announce
 from levelfield.run.options import Options, elsewhere
@@ -46,7 +49,7 @@ def run_bench(options: Options, console: Console) -> tuple[Path, int]:
     if options.until_seconds is not None:
         options = _in_short(options)
     until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
-    resumed = find(options.resume, options.reports) if options.resume is not None else None
+    resumed = to_resume(options)
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
     _check_used(options, chosen)
     if resumed is None and (options.so_far or until is not None):
@@ -115,7 +118,7 @@ def conduct(
             highlight=False,
         )
     if resumed is None or options.dry_run:
-        announce(chosen, launcher, options, console)
+        announce(chosen, launcher, as_begun(options, resumed[1]) if resumed else options, console)
     launchers = launchers_by_name((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
     disk_limit.sweep()
@@ -160,13 +163,16 @@ def conduct(
             if answered:
                 with resources.watch.phase("answering data sets"):
                     data_sets.hooks().answer(folder, resources, answered, listener)
-            run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
-            _measure(
-                run,
+            run = RunInProgress(
                 folder,
-                console,
-                options.go_on.replace("{run}", f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}"),
+                resources,
+                listener,
+                resumed=resumed is not None,
+                budget_seconds=more_seconds(options) if resumed is not None else None,
+                undecided=undecided,
             )
+            again = f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}"
+            _measure(run, folder, console, options.go_on.replace("{run}", again))
         finally:
             remove_caches(resources.caches)
     return folder
@@ -237,6 +243,53 @@ def _writable(reports: Path) -> None:
     with explained(f"Reports cannot be written to {reports}", "Choose another folder with --reports."):
         reports.mkdir(parents=True, exist_ok=True)
         tempfile.NamedTemporaryFile(dir=reports, prefix=".").close()
+
+
+def to_resume(options: Options) -> tuple[Path, Run] | None:
+    """Return the folder and the record so far of the run that is resumed; None: a new one begins.
+
+    Raises LevelfieldError: it cannot be resumed, or not with these options.
+    """
+    if options.resume is None:
+        return None
+    folder, run = find(options.resume, options.reports)
+    others = contradicting(run, options.command)
+    own, begun = options.selection.own, run.settings.own
+    if not others and own is not None and begun is not None and own.sha256 != begun.sha256:
+        others = ["--model"]
+    if others:
+        raise LevelfieldError(
+            f"{join(others)} {'asks' if len(others) == 1 else 'ask'} for something else than what the run {run.id} "
+            "was begun with, and a run keeps its plan.",
+            fix=f"Leave {join(others)} out, or begin another run; --budget alone may be a new one.",
+        )
+    spent = any(warning.code == BUDGET_SPENT for warning in run.warnings)
+    if run.finished and spent and run.settings.clock_seconds is not None and more_seconds(options) is None:
+        raise LevelfieldError(
+            f"The budget of the run {run.id} has no time for what is left to measure.",
+            fix="Give it more with --budget, which is then the time from here on.",
+        )
+    return folder, run
+
+
+def more_seconds(options: Options) -> float | None:
+    """Return the budget that was typed for a run that is resumed; None: the run keeps the one that it had."""
+    return options.budget_seconds if options.resume is not None and "--budget" in typed(options.command) else None
+
+
+def as_begun(options: Options, run: Run) -> Options:
+    """Return the options by which a run that is resumed ends."""
+    settings, budget_s = run.settings, more_seconds(options)
+    if budget_s is None and settings.budget_seconds is not None:
+        before_s = 0.0 if settings.clock_seconds is None else journal.measured_s(run.time_spent_s)
+        budget_s = max(0.0, settings.budget_seconds - before_s)
+    return msgspec.structs.replace(
+        options,
+        budget_seconds=budget_s,
+        by_clock=settings.clock_seconds is not None,
+        precision_target=settings.precision_target,
+        ends_on_verdict=settings.ends_on_verdict,
+    )
 
 
 def find(name: str, reports: Path) -> tuple[Path, Run]:

@@ -19,7 +19,7 @@ from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
 from levelfield.prepare.own_model import store
 from levelfield.record.schema import Arm, Case, Failure, Launch
-from levelfield.schedule.listener import ProgressListener, SilentListener
+from levelfield.schedule.listener import SAID_EVERY_S, ProgressListener, SilentListener
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, run_jobs, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder, readable, task_for
@@ -32,8 +32,6 @@ from levelfield.zoo.weights import Arrays
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
-SAID_EVERY_S = 10.0
-"""A compiler may take minutes, in which a user has to see what is waited for."""
 PROBE_TIMEOUT_S = 60.0
 PADDING_BITS = 12
 

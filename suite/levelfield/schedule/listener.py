@@ -1,8 +1,13 @@
 """Interface of what displays a run's progress: it is called between windows and never during one."""
 
-from typing import Protocol
+import threading
+import time
+from typing import Protocol, Self
 
 from levelfield.record.schema import Warning_
+
+SAID_EVERY_S = 10.0
+"""A compiler or an installation may take minutes, in which a user has to see what is waited for."""
 
 
 class ProgressListener(Protocol):
@@ -45,3 +50,38 @@ class SilentListener:
     def done(self, share: float, seconds_left: float | None) -> None: ...
 
     def warn(self, warning: Warning_) -> None: ...
+
+
+class Repeating(SilentListener):
+    """Hand steps on, and repeat those that go on every `SAID_EVERY_S`, with the seconds that each has taken.
+
+    Each thread is in the step that it said last, and in none once it has ended. The one that enters waits for others as
+    soon as one of them says something.
+    """
+
+    def __init__(self, listener: ProgressListener) -> None:
+        self._listener = listener
+        self._steps: dict[int, tuple[str, float]] = {}
+        self._ended = threading.Event()
+        self._owner = threading.get_ident()
+        self._thread = threading.Thread(target=self._repeat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def say(self, text: str) -> None:
+        self._steps.pop(self._owner, None)
+        self._steps[threading.get_ident()] = text, time.monotonic()
+        self._listener.say(text)
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(SAID_EVERY_S):
+            now, alive = time.monotonic(), {thread.ident for thread in threading.enumerate()}
+            steps = [(text, now - began) for thread, (text, began) in list(self._steps.items()) if thread in alive]
+            if long := [f"{text} ({seconds:.0f} s)" for text, seconds in steps if seconds >= SAID_EVERY_S / 2]:
+                self._listener.say("; ".join(long))

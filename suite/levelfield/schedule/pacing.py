@@ -170,15 +170,39 @@ def further_pass(blocks: Sequence[Block]) -> Pass:
 
 
 def fitting(passes: Sequence[Pass], seconds: Mapping[str, float], left_s: float) -> list[Pass]:
-    """Return passes with as many of their groups, from the first, as there is time for in all of these passes."""
+    """Return passes with the cases alone, from the first, that there is time for in all of these passes.
 
-    def needed_s(count: int) -> float:
-        entries = (entry for each in passes for group in each.groups[:count] for entry in group)
-        return sum(seconds.get(block.case.id, 0.0) for block, _ in entries)
+    `seconds`: what the last generation of each case took, by its id.
+    """
+    kept: set[tuple[str, ...]] = set()
+    for kind in dict.fromkeys(_kind(group) for each in passes for group in each.groups):
+        groups = [group for each in passes for group in each.groups if _kind(group) == kind]
+        needed_s = sum(seconds.get(block.case.id, 0.0) for group in groups for block, _ in group)
+        if needed_s <= left_s:
+            left_s -= needed_s
+            kept.add(kind)
+    left = [Pass(each.number, [group for group in each.groups if _kind(group) in kept]) for each in passes]
+    return [each for each in left if each.groups]
 
-    most = max((len(each.groups) for each in passes), default=0)
-    count = next((count for count in range(most, 0, -1) if needed_s(count) <= left_s), most)
-    return [msgspec.structs.replace(each, groups=each.groups[:count]) for each in passes]
+
+def after(passes: Sequence[Pass], made: Pass, blocks: Sequence[Block]) -> list[Pass]:
+    """Return what is left of passes after one, in the order of blocks: generations that it left out move up."""
+    found: list[Pass] = []
+    in_it = set(map(_kind, made.groups))
+    for kind in dict.fromkeys(map(_arms_of, blocks)):
+        own = [Pass(each.number, [group for group in each.groups if _kind(group) == kind]) for each in passes]
+        for position, each in enumerate([each for each in own if each.groups][kind in in_it :]):
+            if position == len(found):
+                found.append(each)
+            else:
+                found[position] = Pass(
+                    max(each.number, found[position].number), [*found[position].groups, *each.groups]
+                )
+    return found
+
+
+def _kind(group: LaunchGroup) -> tuple[str, ...]:
+    return _arms_of(group[0][0])
 
 
 def by_launch(blocks: Sequence[Block]) -> list[list[Block]]:

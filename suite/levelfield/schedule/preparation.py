@@ -30,7 +30,7 @@ from levelfield.prepare.own_model.exported import Exported
 from levelfield.prepare.own_model.exported import export as export_network
 from levelfield.record.schema import Arm, Case, Image, OwnFile
 from levelfield.schedule import outcomes, resources
-from levelfield.schedule.listener import ProgressListener
+from levelfield.schedule.listener import ProgressListener, Repeating
 from levelfield.schedule.output_verification import verify_count
 from levelfield.schedule.resources import Driver, RunResources, Stopwatch
 from levelfield.zoo import models, weights
@@ -66,18 +66,18 @@ def prepare(
             f"The processor of these images is emulated ({emulated}), so that no time says anything.",
             fix="Use --profile smoke, which compares answers and ranks nothing.",
         )
-    with watch.phase("preparing"):
+    with watch.phase("preparing"), Repeating(listener) as steps:
         gpu = uuid_of(plan.gpu) if plan.gpu is not None else ""
         if gpu and container is not None:
-            listener.say("asking the engine for the GPU")
-            container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
+            steps.say("asking the engine for the GPU")
+            container.check_gpu(container.prepare(CANARY, "cpu", None, steps.say), gpu)
         arranged = topology.read()
         nodes = arranged.memory_nodes(plan.cpus)
         asked_of = (launcher, *launchers.values()) if nodes else ()
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
-        artifacts = Artifacts(progress=listener.say)
-        driver = _driver(plan, {"": launcher, **launchers}, artifacts, listener)
-        images, files, exported = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
+        artifacts = Artifacts(progress=steps.say)
+        driver = _driver(plan, {"": launcher, **launchers}, artifacts, steps)
+        images, files, exported = _made(plan, {"": launcher, **launchers}, artifacts, steps, judged=judged)
         zoo = plan.models if plan.own is None else ()
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
         return RunResources(
@@ -93,7 +93,7 @@ def prepare(
             caches=_caches(plan),
             gpu=gpu,
             launchers=dict(launchers),
-            own=_own(plan, {"": launcher, **launchers}, images, exported, listener),
+            own=_own(plan, {"": launcher, **launchers}, images, exported, steps),
             target=target,
             driver=driver,
             emulated=emulated,

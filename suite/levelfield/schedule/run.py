@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from levelfield.schedule import pacing
 from levelfield.schedule.generations import Generations
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import utc_now
-from levelfield.schedule.pacing import FIRST_LOOK_S, LaunchGroup, Pass, fitting, further_pass, remaining_passes
+from levelfield.schedule.pacing import FIRST_LOOK_S, LaunchGroup, Pass, after, fitting, further_pass, remaining_passes
 from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.statistics.stopping import decide
 
@@ -27,7 +27,7 @@ Undecided: TypeAlias = Callable[[Run], Mapping[str, str]]
 
 
 class RunInProgress:
-    """One run in progress."""
+    """One run in progress; `budget_seconds`: what a resumed one has from here on, None: what it was begun with."""
 
     def __init__(
         self,
@@ -36,10 +36,13 @@ class RunInProgress:
         listener: ProgressListener,
         *,
         resumed: bool = False,
+        budget_seconds: float | None = None,
         undecided: Undecided | None = None,
     ) -> None:
         self._folder = folder
         self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
+        if resumed:
+            self._journal.write(Resumed(utc_now(), budget_seconds))
         self._run = journals.fold(journals.read(folder / JOURNAL))
         self._resources = resources
         self._listener = listener
@@ -60,29 +63,37 @@ class RunInProgress:
         """How many were begun."""
         self._ahead: LaunchGroup = []
         """What is planned and not made."""
-        self._left_out: set[str] = set()
-        """Cases that a budget has no time for, by id."""
-        self._unmade = 0
-        """Generations that were planned and had no time."""
+        self._missing: dict[tuple[str, int], str] = {}
+        """Generations that are planned and were not made, with the id of their case."""
+        self._waited_s = 0.0
+        """In all pauses."""
+        self._passes_left = 0
+        """Planned passes that are not made, of the cases that have time for them."""
         self._planned = len(_entries(remaining_passes(self._run.blocks)))
         self._share = 0.0
-        self._before_s = sum(s for phase, s in (self._run.time_spent_s or {}).items() if phase != "preparing")
+        self._before_s = journals.measured_s(self._run.time_spent_s)
         """What was measured before this run went on."""
+        self._goes_on = self._by_clock is not None or budget_seconds is not None
         self._begun = time.monotonic()
         self._generations = Generations(self._run, resources, self._journal, listener, self._warn)
-        if resumed:
-            self._journal.write(Resumed(utc_now()))
 
     def measure(self) -> None:
         """Make the planned passes that are not in the journal yet, and those that the settings ask for after them."""
         try:
-            if self._make_planned():
-                while blocks := self._open_blocks():
-                    self._make(further_pass(blocks), closing=self._may_be_last(blocks))
-            else:
-                self._unmade += len(self._ahead)
-            if self._unmade:
-                self._warn(notices.budget_spent(self._clock.seconds, self._unmade))
+            whole = self._make_planned()
+            needed_s = self._spent_s() - self._waited_s
+            while whole and (blocks := self._open_blocks()):
+                self._make(further_pass(blocks), closing=self._may_be_last(blocks))
+            if self._missing:
+                self._warn(
+                    notices.budget_spent(
+                        self._clock.seconds,
+                        self._clock.seconds - self._spent_s(),
+                        len(self._missing),
+                        needed_s=needed_s,
+                        missing_s=self._expected_s(self._missing.values()),
+                    )
+                )
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
@@ -107,33 +118,44 @@ class RunInProgress:
             remove_caches(self._resources.caches)
 
     def _make_planned(self) -> bool:
-        """Make the planned passes; return whether there was time for all of them."""
+        """Make the planned passes; return whether further ones may follow, of the cases that had time for all."""
         blocks = self._run.blocks if self._by_clock is None else pacing.completed(self._run.blocks)
         todo = remaining_passes(blocks)
-        for number in range(len(todo)):
-            if number == 1:
-                todo[1:] = self._in_time(todo[1:])
-            self._ahead = _entries(todo[number:])
-            spent_s, each = self._spent_s(), todo[number]
-            if number and not self._clock.another(each.number, spent_s, self._pass_s - self._paused_s):
+        self._missing = {(block.case.id, index): block.case.id for block, index in _entries(todo)}
+        first, whole = True, False
+        while todo:
+            kept = todo if first else self._in_time(todo)
+            self._passes_left = len(kept or todo)
+            whole = whole or bool(kept and not first)
+            if not kept or kept[0].groups[0] is not todo[0].groups[0]:
+                # A first launch may have compiled what later ones load: a second one shows what they take.
+                second = [group for group in todo[0].groups if not whole or any(index == 1 for _, index in group)]
+                kept = self._in_time([Pass(todo[0].number, second)]) or kept
+            if not kept:
+                return whole and self._by_clock is not None
+            self._ahead = _entries(kept)
+            made, spent_s = kept[0], self._spent_s()
+            closing = self._clock.may_be_last(made.number, spent_s, self._pass_s)
+            if not self._make(made, closing=closing, may_break=first):
                 return False
-            closing = self._clock.may_be_last(each.number, spent_s, self._pass_s)
-            if not self._make(each, closing=closing, may_break=number == 0):
-                return False
+            first, todo = False, after(todo, made, blocks)
+        self._passes_left = 0
         return True
 
-    def _in_time(self, todo: Sequence[Pass]) -> list[Pass]:
+    def _in_time(self, todo: list[Pass]) -> list[Pass]:
         """Return the passes with the cases alone that a budget has time for: of few launches, no case has a rank."""
-        budget_s = self._run.settings.budget_seconds
+        spent_s, budget_s = self._spent_s(), self._run.settings.budget_seconds
         if self._by_clock is None or budget_s is None:
-            return list(todo)
-        kept = fitting(todo, self._seconds, budget_s - self._spent_s())
-        planned, entries = _entries(todo), _entries(kept)
-        if len(entries) < len(planned):
-            self._unmade = len(planned) - len(entries)
-            self._left_out = {block.case.id for block, _ in planned} - {block.case.id for block, _ in entries}
-            self._pass_s = sum(self._seconds[block.case.id] for block, _ in _entries(kept[:1]))
+            return todo if self._clock.another(todo[0].number, spent_s, self._pass_s - self._paused_s) else []
+        kept = fitting(todo, self._seconds, budget_s - spent_s)
+        if kept:
+            self._pass_s = self._expected_s(block.case.id for block, _ in _entries(kept[:1]))
         return kept
+
+    def _expected_s(self, cases: Iterable[str]) -> float:
+        """Return how long generations of these cases may take, as the last ones did; of one without, as the others."""
+        known = list(self._seconds.values())
+        return sum(self._seconds.get(case, sum(known) / max(1, len(known))) for case in cases)
 
     def _make(self, made: Pass, *, closing: bool, may_break: bool = False) -> bool:
         began = time.monotonic()
@@ -153,7 +175,7 @@ class RunInProgress:
         return pacing.apart_s(
             self._profile,
             self._run.settings,
-            passes_left=max((block.planned_generations for block in self._run.blocks), default=0) - made.number,
+            passes_left=self._passes_left,
             spent_s=self._spent_s(),
             longest_s=max(groups),
             alone=len(made.groups) == 1,
@@ -168,13 +190,14 @@ class RunInProgress:
         if left_s:
             with self._resources.watch.phase("pausing"):
                 time.sleep(left_s)
+        self._waited_s += left_s
         return left_s
 
     def _measure(self, group: LaunchGroup, *, closing: bool) -> None:
         """Measure a generation of each block of a group, with the same launches where they are kept."""
         self._generations.begin()
         try:
-            for block, index in group:
+            for position, (block, index) in enumerate(group):
                 began = time.monotonic()
                 # Passes beyond the plan hold timed cases alone.
                 ends = closing or (not block.case.timed and index + 1 >= block.planned_generations)
@@ -182,7 +205,9 @@ class RunInProgress:
                 self._ended[block.case.id] = time.monotonic()
                 self._seconds[block.case.id] = self._ended[block.case.id] - began
                 self._ahead = self._ahead[1:]
-                self._show_progress()
+                self._missing.pop((block.case.id, index), None)
+                begun = self._expected_s(each.case.id for each, _ in group[position + 1 :])
+                self._show_progress(begun)
         finally:
             self._generations.keep([])
 
@@ -198,7 +223,8 @@ class RunInProgress:
         taken = max((len(block.generations) for block in timed), default=0)
         if self._by_clock is None or not self._clock.another(taken, self._spent_s(), self._pass_s):
             return []
-        return [block for block in timed if block.case.id not in self._left_out and self._generations.answering(block)]
+        short = set(self._missing.values())
+        return [block for block in timed if block.case.id not in short and self._generations.answering(block)]
 
     def _may_be_last(self, blocks: Sequence[Block]) -> bool:
         taken = max(len(block.generations) for block in blocks)
@@ -238,23 +264,22 @@ class RunInProgress:
         return self._spent_s() + sum(self._seconds.get(block.case.id, 0.0) for block in blocks) <= budget_s
 
     def _spent_s(self) -> float:
-        """Return how long this run has measured; one that goes on has its budget again, and the clock goes on."""
-        before_s = 0.0 if self._by_clock is None else self._before_s
+        """Return how long this run has measured; the clock goes on, and so does a budget that was added to."""
+        before_s = self._before_s if self._goes_on else 0.0
         return before_s + time.monotonic() - self._begun
 
-    def _show_progress(self) -> None:
-        """Show which share is done, and how long the rest takes."""
-        known = list(self._seconds.values())
-        rest_s = sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in self._ahead)
+    def _show_progress(self, begun_s: float) -> None:
+        """Show which share is done, and how long the rest takes; `begun_s`: that of what these launches answer yet."""
+        rest_s = self._expected_s(block.case.id for block, _ in self._ahead)
         if self._undecided is not None:  # a verdict may come before
             spent_s = self._spent_s()
-            rest_s = max(0.0, (self._run.settings.budget_seconds or self._profile.budget_seconds) - spent_s)
+            rest_s = max(begun_s, (self._run.settings.budget_seconds or self._profile.budget_seconds) - spent_s)
             self._share = max(self._share, spent_s / max(spent_s + rest_s, 1e-9))
         elif self._by_clock is None:
             self._share = max(self._share, 1 - len(self._ahead) / max(1, self._planned))
         else:
             spent_s = self._spent_s()
-            rest_s = self._clock.rest_s(self._passes, spent_s, self._pass_s, planned_s=rest_s)
+            rest_s = max(begun_s, self._clock.rest_s(self._passes, spent_s, self._pass_s, planned_s=rest_s))
             self._share = max(self._share, spent_s / (spent_s + rest_s))
         self._listener.done(self._share, rest_s)
 

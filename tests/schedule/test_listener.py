@@ -1,0 +1,41 @@
+"""Steps that take long are repeated while they go on."""
+
+import threading
+import time
+
+import pytest
+
+from levelfield.schedule import listener
+from levelfield.schedule.listener import Repeating, SilentListener
+from tests.commands import eventually
+
+
+class Heard(SilentListener):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+def test_a_step_is_repeated_with_its_time_until_its_thread_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "SAID_EVERY_S", 0.05)
+    heard, over = Heard(), threading.Event()
+
+    def install() -> None:
+        steps.say("installing torch")
+        over.wait()
+
+    with Repeating(heard) as steps:
+        steps.say("asking the engine")
+        job = threading.Thread(target=install)
+        job.start()
+        assert eventually(lambda: "installing torch (0 s)" in heard.said)
+        over.set()
+        job.join()
+        ended = len(heard.said) + 1  # one may be under way
+        time.sleep(0.3)
+        assert len(heard.said) <= ended
+    steps.say("exporting")
+    assert heard.said[0] == "asking the engine"
+    assert heard.said[-1] == "exporting"
