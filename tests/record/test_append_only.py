@@ -28,7 +28,7 @@ def test_nothing_is_written_through_a_link(reports: Path) -> None:
 
 
 def test_what_may_not_be_looked_into_is_never_taken_for_absent(reports: Path) -> None:
-    ALL.create("a", reports, Event())
+    ALL.open("a", reports).close()
     folder = ALL.folder("a", reports)
     folder.chmod(0)
     with ordinary_user():
