@@ -12,9 +12,9 @@ from tests.commands import ROOT
 
 def test_links_lead_to_the_place_in_the_site() -> None:
     origin = ROOT / "docs" / "method.md"
-    text = "[a](limits.md#x) [b](../reports/trials/fuzz.json) [c](../CHANGELOG.md) [d](https://x.org/y.md) [e](#f)"
+    text = "[a](limits.md#x) [b](../reports/trials/attacks.json) [c](../CHANGELOG.md) [d](https://x.org/y.md) [e](#f)"
     assert linking.relinked(ROOT, origin, text) == (
-        "[a](limits.md#x) [b](reports/trials/fuzz.json) [c](project/changelog.md) [d](https://x.org/y.md) [e](#f)"
+        "[a](limits.md#x) [b](reports/trials/attacks.json) [c](project/changelog.md) [d](https://x.org/y.md) [e](#f)"
     )
 
 
