@@ -313,7 +313,7 @@ def test_many_parts_that_differ_do_not_take_the_square(cache: Path, name: str, w
 
 
 def test_the_same_weights_in_many_files_do_not_take_the_square(tmp_path: Path) -> None:
-    tensors = dict.fromkeys(map(str, range(50_000)), np.zeros(0, np.float32))
+    tensors = dict.fromkeys(map(str, range(150_000)), np.zeros(0, np.float32))
 
     def cost_of(files: int) -> float:
         path = saved.folder(tmp_path / str(files), {}, tensors, shards=files)
