@@ -86,6 +86,8 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
         version = launch.framework_version
         if not images:
             yield f"a launch of {one_line(launch.arm)} without an image"
+        elif not held and run.finished is None:
+            continue  # what an image holds is listed at the end of its first generation
         elif version and not all(image.unlocked for image in images) and version.partition("+")[0] not in held:
             yield f"{one_line(launch.arm)} in version {one_line(version)}, which its image does not hold"
 
