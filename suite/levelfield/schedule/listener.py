@@ -55,15 +55,14 @@ class SilentListener:
 class Repeating(SilentListener):
     """Hand steps on, and repeat those that go on every `SAID_EVERY_S`, with the seconds that each has taken.
 
-    Each thread is in the step that it said last, and in none once it has ended. The one that enters waits for others as
-    soon as one of them says something.
+    Each thread is in the step that it said last, and in none once it has ended, or waits for `run_jobs`: as soon as one
+    of those threads says something.
     """
 
     def __init__(self, listener: ProgressListener) -> None:
         self._listener = listener
-        self._steps: dict[int, tuple[str, float]] = {}
+        self._steps: dict[threading.Thread, tuple[str, float]] = {}
         self._ended = threading.Event()
-        self._owner = threading.get_ident()
         self._thread = threading.Thread(target=self._repeat, daemon=True)
 
     def __enter__(self) -> Self:
@@ -75,13 +74,15 @@ class Repeating(SilentListener):
         self._thread.join()
 
     def say(self, text: str) -> None:
-        self._steps.pop(self._owner, None)
-        self._steps[threading.get_ident()] = text, time.monotonic()
+        own = threading.current_thread()
+        for waiting in [each for each in list(self._steps) if own.name.startswith(f"{each.name}/")]:
+            self._steps.pop(waiting, None)
+        self._steps[own] = text, time.monotonic()
         self._listener.say(text)
 
     def _repeat(self) -> None:
         while not self._ended.wait(SAID_EVERY_S):
-            now, alive = time.monotonic(), {thread.ident for thread in threading.enumerate()}
-            steps = [(text, now - began) for thread, (text, began) in list(self._steps.items()) if thread in alive]
+            now, known = time.monotonic(), list(self._steps.items())
+            steps = [(text, now - began) for thread, (text, began) in known if thread.is_alive()]
             if long := [f"{text} ({seconds:.0f} s)" for text, seconds in steps if seconds >= SAID_EVERY_S / 2]:
                 self._listener.say("; ".join(long))

@@ -120,7 +120,7 @@ def run_jobs(jobs: Sequence[Callable[[], None]], *, at_once: int) -> None:
     """Run jobs in threads, in their order; the first error or interrupt ends the wait.
 
     The threads are daemons: after an error or Ctrl-C no job that is under way is waited for, and it ends with the
-    process.
+    process. The name of each begins with that of the thread that waits for it, and a slash.
 
     Raises BaseException: what a job raised first.
     """
@@ -138,7 +138,9 @@ def run_jobs(jobs: Sequence[Callable[[], None]], *, at_once: int) -> None:
         except BaseException as problem:  # noqa: BLE001  (handed to the waiting thread)
             problems.append(problem)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(jobs)))]
+    name = threading.current_thread().name
+    count = min(at_once, len(jobs))
+    threads = [threading.Thread(target=work, name=f"{name}/{number}", daemon=True) for number in range(count)]
     for thread in threads:
         thread.start()
     while not problems and any(thread.is_alive() for thread in threads):
