@@ -31,7 +31,7 @@ from levelfield.report import units
 from levelfield.run.options import Options
 from levelfield.run.start import start_run
 from levelfield.schedule.calm import MachineStates
-from levelfield.schedule.listener import ProgressListener
+from levelfield.schedule.listener import ProgressListener, Repeating
 from levelfield.schedule.outcomes import Outcome, utc_now
 from levelfield.schedule.preparation import canary_arm, canary_case, prepare
 from levelfield.schedule.resources import RunResources, remove_caches
@@ -49,7 +49,8 @@ DECIDED_S = 360.0
 """Of the run whose smallest difference is told."""
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
 """Identical programs; the first one is the canary itself."""
-MOST_GENERATIONS = 40
+LEAST_GENERATIONS = MIN_LAUNCHES
+"""More follow while there is time."""
 
 
 class MachineMeasured(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +93,10 @@ def measure(launcher: Launcher, listener: ProgressListener, seconds: float) -> M
     try:
         listener.say(f"probing the machine for {PROBING_SHARE * seconds:.0f} s")
         moments, known, kept = _probe(resources, PROBING_SHARE * seconds)
-        listener.say(f"comparing identical programs for {(1 - PROBING_SHARE) * seconds:.0f} s")
-        record = _compare(plan, resources, listener, (1 - PROBING_SHARE) * seconds)
+        # Notices of a run would speak of options of `bench`.
+        with Repeating(listener) as steps:
+            steps.say(f"comparing identical programs for {(1 - PROBING_SHARE) * seconds:.0f} s")
+            record = _compare(plan, resources, steps, (1 - PROBING_SHARE) * seconds)
     finally:
         remove_caches(resources.caches)
     return conclude(moments, known, record, (1 - PROBING_SHARE) * seconds, kept=kept)
@@ -138,7 +141,7 @@ def conclude(
 def _plan() -> Plan:
     places = pool((), topology.read())
     (threads,) = counts((), places)
-    block = Block(case=canary_case(threads), arms=ARMS, planned_generations=MOST_GENERATIONS, canary=canary_arm().id)
+    block = Block(case=canary_case(threads), arms=ARMS, planned_generations=LEAST_GENERATIONS, canary=canary_arm().id)
     return Plan(
         profile=STANDARD,
         blocks=(block,),
@@ -236,7 +239,7 @@ def _states(found: MachineMeasured) -> str:
             return "One state seen: whether the machine was calm is not known until another one is seen."
         case "two states seen":
             lengths = [
-                f"{name} for {seconds:.1f} s on average"
+                f"{name} for {units.time(seconds * 1e9)} on average"
                 for name, seconds in (("calm", found.calm_s), ("contended", found.contended_s))
                 if seconds is not None
             ]
@@ -253,11 +256,11 @@ def _noise(found: MachineMeasured) -> str:
     if found.split is None or found.ratio is None:
         times = units.plural(found.launches, "time")
         return f"Identical programs were launched {times} each: too few to show how far they scatter."
-    split = found.split
+    window, launch = units.percent(found.split.window_sd), units.percent(found.split.launch_sd)
+    scatter = f"Launches scatter by {launch} and" if found.split.launch_sd else "Launches scatter as their windows do,"
     return (
         f"Identical NumPy programs, {units.plural(found.launches, 'launch', 'launches')} each: their ratio is "
-        f"{units.times(found.ratio)}, where the truth is 1. Launches scatter by {units.percent(split.launch_sd)} and "
-        f"windows of a launch by {units.percent(split.window_sd)}."
+        f"{units.times(found.ratio)}, where the truth is 1. {scatter} windows of a launch by {window}."
     )
 
 
