@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -132,6 +132,23 @@ def test_what_a_run_was_begun_with_and_another_budget_is_not_refused(begun: cana
     assert to_resume(resuming(begun.folder.name, reports, *words))
 
 
+@pytest.mark.parametrize(
+    ("kind", "message"), [("host", "was begun with the launcher host"), ("", "is for an arm of `ab`")]
+)
+def test_no_journal_moves_workers_out_of_containers(
+    begun: canaries.Harness, reports: Path, kind: Literal["host", ""], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun.record()
+    arms = tuple(msgspec.structs.replace(arm, launcher="" if kind else "host") for arm in run.blocks[0].arms)
+    block = msgspec.structs.replace(run.blocks[0], arms=arms)
+    settings = msgspec.structs.replace(run.settings, launcher=kind or "venv")
+    run = msgspec.structs.replace(run, settings=settings, blocks=(block,))
+    monkeypatch.setattr(bench, "find", lambda *_: (begun.folder, run))
+    options = msgspec.structs.replace(resuming(run.id, reports), launcher="venv", dry_run=True)
+    with pytest.raises(LevelfieldError, match=message):
+        run_bench(options, Console(quiet=True))
+
+
 def test_a_dry_run_says_how_long_a_run_goes_on(reports: Path) -> None:
     budget = Options(seed=1, budget_seconds=60.0)
     run = canaries.Harness(canaries.plan("latency"), reports, options=budget).folder.name
@@ -139,7 +156,7 @@ def test_a_dry_run_says_how_long_a_run_goes_on(reports: Path) -> None:
         ((), "measured for 60 s at the most."),
         (("--budget", "8m"), "measured for 8 min at the most."),
     ):
-        options = msgspec.structs.replace(resuming(run, reports, *words), dry_run=True)
+        options = msgspec.structs.replace(resuming(run, reports, *words), launcher="host", dry_run=True)
         stream = io.StringIO()
         with pytest.raises(SystemExit):
             run_bench(options, Console(file=stream, width=300))

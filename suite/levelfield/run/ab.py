@@ -41,10 +41,9 @@ class AbResult(msgspec.Struct, frozen=True):
 def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> AbResult:
     """Measure two arms against each other, and compare them; LevelfieldError: nothing could be measured."""
     resumed = bench.to_resume(options)
-    if resumed is not None:  # arms that name no launcher live where the run's workers did; batches are those of the run
-        settings = resumed[1].settings
-        selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
-        options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
+    if resumed is not None:
+        selection = msgspec.structs.replace(options.selection, batches=(), batches_of=resumed[1].settings.batches)
+        options = msgspec.structs.replace(options, selection=selection)
     words = shlex.join((first, second))
     first, second, options = choose_launchers(first, second, options)
     requested = fits(plan.pair(options.selection, first, second))

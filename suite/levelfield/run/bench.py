@@ -18,6 +18,7 @@ from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.names import plural
 from levelfield.options.registry import contradicting, typed
+from levelfield.plan.arms import of_one_launcher
 from levelfield.record import files, journal, page
 from levelfield.record.schema import Image, Run
 from levelfield.record.warnings import BUDGET_SPENT
@@ -51,6 +52,7 @@ def run_bench(options: Options, console: Console) -> tuple[Path, int]:
     until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
     resumed = to_resume(options)
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
+    of_one_launcher(chosen.answering)
     _check_used(options, chosen)
     if resumed is None and (options.so_far or until is not None):
         launcher, _ = choose(options.launcher, base=options.base)
@@ -109,8 +111,9 @@ def conduct(
     `time.monotonic` counts; None: as the options say. Raises LevelfieldError: nothing could be measured. Once something
     was, the record and the report are written first. Raises SystemExit: it was a dry run.
     """
-    # A run goes on where it began: workers elsewhere would be other workers.
-    launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
+    launcher, reason = choose(options.launcher, base=options.base)
+    if resumed:
+        _check_launcher(resumed[1], launcher.kind)
     if reason:
         console.print(
             f"[bold yellow]{escape(reason)}[/] The same locked wheels run in virtual environments instead: without "
@@ -171,8 +174,7 @@ def conduct(
                 budget_seconds=more_seconds(options) if resumed is not None else None,
                 undecided=undecided,
             )
-            again = f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}"
-            _measure(run, folder, console, options.go_on.replace("{run}", again))
+            _measure(run, folder, console, options.go_on.replace("{run}", _again(folder, options.command)))
         finally:
             remove_caches(resources.caches)
     return folder
@@ -203,7 +205,7 @@ def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
             fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} "
-            f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}.",
+            f"{_again(folder, run.command)}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return NOT_DECIDED
@@ -321,6 +323,25 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
 
 def _finished(name: str) -> LevelfieldError:
     return LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
+
+
+def _again(folder: Path, command: Iterable[str]) -> str:
+    """Return the words that name a run to go on with, and the launcher that was typed for it."""
+    launcher = typed(command).get("--launcher", [])
+    return (
+        shlex.quote(folder.name)
+        + elsewhere(folder.parent)
+        + "".join(f" --launcher {shlex.quote(each)}" for each in launcher)
+    )
+
+
+def _check_launcher(run: Run, kind: str) -> None:
+    """Refuse to measure elsewhere than the run began, which would be other workers, or where only its journal says."""
+    if run.settings.launcher != kind:
+        raise LevelfieldError(
+            f"The run {run.id} was begun with the launcher {run.settings.launcher}; here it would go on with {kind}.",
+            fix=f"Add --launcher {run.settings.launcher} if its workers are to run so.",
+        )
 
 
 def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
