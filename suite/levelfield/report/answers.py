@@ -42,9 +42,11 @@ def title(analysis: Analysis) -> str:
     models = list(dict.fromkeys(names.network(block.case) for block in chosen))
     arms = {row.arm for block in chosen for row in block.rows if row.standing != "control"}
     where = models[0] if len(models) == 1 else f"{len(models)} models"
-    kind = f"{scenarios.pop()}: fastest" if len(scenarios) == 1 else "Fastest"
+    alone = any(len(sentences.order(block).level) == 1 for block in chosen)
+    of = f"{units.plural(len(arms), 'arm')} on {where}"
+    what = f"fastest of {of}" if alone else f"{of}, none fastest"
     loud = ", on a contended machine" if contended(analysis) else ""
-    return f"{kind} of {units.plural(len(arms), 'arm')} on {where}{loud}"
+    return f"{scenarios.pop()}: {what}{loud}" if len(scenarios) == 1 else f"{what[0].upper()}{what[1:]}{loud}"
 
 
 def contended(analysis: Analysis) -> bool:
