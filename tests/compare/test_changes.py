@@ -96,6 +96,17 @@ def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
     assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in by_title[title]]
 
 
+def test_of_two_long_lists_only_the_difference_is_shown() -> None:
+    flags = "avx avx2 bmi1 bmi2 erms f16c fma ht"
+    for old, new, shown in (
+        (flags, f"{flags} gfni", ("… (without these)", "… gfni")),
+        (f"{flags} x=1", f"{flags} x=2", ("… x=1", "… x=2")),
+        ("a b", "a c", ("a b", "a c")),
+        (flags, "1 2 3 4 5 6 7 8", (flags, "1 2 3 4 5 6 7 8")),
+    ):
+        assert phrases.values(Change("flags", old, new, "changed")) == shown
+
+
 def test_what_a_record_lacks_was_not_recorded() -> None:
     """A group of the fingerprint that an older release did not ask for, and an image without its Python."""
     old, new = run("a"), run("b")

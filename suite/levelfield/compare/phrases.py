@@ -16,6 +16,8 @@ MOST_WORDS = 12
 """Of a heading."""
 LONGEST = 300
 """Most characters of a record's text that are shown; the record holds the rest."""
+LISTED = 8
+"""From so many words on, both values of a fact are lists, of which only the difference is shown."""
 MOST_UNRECORDED = 4
 """Facts that are named of those that a run did not record; the HTML page has all."""
 _BREAKS = re.compile(r"[ \t\r\n\f\v]+")
@@ -33,6 +35,16 @@ def clean(text: str, longest: int = LONGEST) -> str:
 def value(text: str) -> str:
     """Return a fact with its digests shortened."""
     return clean(_DIGEST.sub(lambda found: f"{found[0][:12]}…", text))
+
+
+def values(found: Change) -> tuple[str, str]:
+    """Return a fact of both sides; of two long lists of words, such as boot parameters, what one side has alone."""
+    old, new = found.old.split(), found.new.split()
+    alone = [word for word in old if word not in new], [word for word in new if word not in old]
+    if found.state != "changed" or min(len(old), len(new)) < LISTED or alone == ([], []) or len(alone[0]) == len(old):
+        return value(found.old), value(found.new)
+    first, second = (value(f"… {' '.join(words) or '(without these)'}") for words in alone)
+    return first, second
 
 
 def arms(row: Row | Drift) -> str:
@@ -205,7 +217,8 @@ def answer_of(drift: Drift) -> str:
 
 def change(found: Change) -> str:
     """`onnxruntime 1.30.0 → 1.31.1`."""
-    return f"{clean(found.name, 80)} {clean(value(found.old), 80)} → {clean(value(found.new), 80)}"
+    old, new = values(found)
+    return f"{clean(found.name, 80)} {clean(old, 80)} → {clean(new, 80)}"
 
 
 def unrecorded(groups: Iterable[ChangeGroup]) -> str:

@@ -82,8 +82,8 @@ FACTS: tuple[Column[tuple[str, Change]], ...] = (
         lambda it: Cell(phrases.clean(it[1].name), mark="differs within a side" if it[1].state == "varies" else ""),
         numeric=False,
     ),
-    Column("Old", lambda it: phrases.value(it[1].old), numeric=False, code=True),
-    Column("New", lambda it: phrases.value(it[1].new), numeric=False, code=True),
+    Column("Old", lambda it: phrases.values(it[1])[0], numeric=False, code=True),
+    Column("New", lambda it: phrases.values(it[1])[1], numeric=False, code=True),
 )
 """Of facts of the environment, each with the title of its group."""
 SAME = (FACTS[1], replace(FACTS[2], heading="Both sides"))

@@ -12,7 +12,7 @@ from rich.console import Console
 from levelfield.compare import tables
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import WRITERS, junit, terminal
-from levelfield.compare.types import Row
+from levelfield.compare.types import Row, Verdict
 from levelfield.report.tables import Column
 from tests.compare.formats.samples import hostile, upgrade
 from tests.compare.runs import reduced, run
@@ -117,3 +117,15 @@ def test_eighty_columns_hold_notes_as_footnotes_and_what_all_share_in_the_title(
     assert "[1] from one run a side" in text
     assert "[2] on other hardware" in text
     assert max(map(len, text.splitlines()[1:])) <= 80
+
+
+def test_many_results_that_one_side_lacks_are_counted_by_arm() -> None:
+    many = run("a", 1, backends=["jax", "torch", "onnxruntime", "openvino"], models=["mlp", "resnet50", "bert"])
+    old, new = many, run("b", 2, backends=["jax"], models=["mlp"], scenarios=["latency"])
+    comparison = compare_runs([reduced(old)], [reduced(new)])
+    lacking = {row.old_arm for row in comparison.rows if row.verdict is Verdict.MISSING}
+    shown = terminal.plain(comparison)
+    assert not re.search(r"^ torch .* missing", shown, re.MULTILINE)
+    counted = dict(re.findall(r"(\S+) \((\d+) cases?\)", shown))
+    assert counted.keys() == lacking
+    assert sum(map(int, counted.values())) == sum(row.verdict is Verdict.MISSING for row in comparison.rows)

@@ -1,20 +1,25 @@
 """A comparison in the terminal: the answer, what must be known, then case by case."""
 
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from levelfield import terminals
 from levelfield.compare import phrases, tables
-from levelfield.compare.types import Comparison
+from levelfield.compare.types import Comparison, Verdict
+from levelfield.report import units
 from levelfield.report.tables import make, rendered, text
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
 MOST_CHANGES = 40
+MOST_MISSING = 8
+"""Rows of results that one side lacks; more are counted below the table, arm by arm."""
 _ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 
@@ -56,7 +61,10 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
 
 def _cases(comparison: Comparison, *, narrow: bool) -> Iterator[RenderableType]:
     """Yield the table of cases; a note that all have stands in its title, others as footnotes where it is narrow."""
+    missing = [row for row in comparison.rows if row.verdict is Verdict.MISSING]
     rows = comparison.rows
+    if MOST_MISSING < len(missing) < len(rows):
+        rows = tuple(row for row in rows if row.verdict is not Verdict.MISSING)
     shared = phrases.shared(rows)
     judged = tables.judged(rows, comparison.replicate, brief=bool(shared))
     notes = list(dict.fromkeys(each.note for each in judged))
@@ -68,3 +76,8 @@ def _cases(comparison: Comparison, *, narrow: bool) -> Iterator[RenderableType]:
     yield rendered(make(title, tables.CASES, judged), narrow=narrow)
     if narrow and not common:
         yield from (text(f"{mark} {note}", "dim") for note, mark in marks.items())
+    if len(rows) < len(comparison.rows):
+        counted = Counter((row.reason, phrases.arms(row)) for row in missing)
+        for reason, found in groupby(counted.items(), key=lambda each: each[0][0]):
+            arms = ", ".join(f"{arm} ({units.plural(count, 'case')})" for (_, arm), count in found)
+            yield text(f"Missing, {phrases.clean(reason)}: {arms}.", "dim")
