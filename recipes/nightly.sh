@@ -4,9 +4,9 @@
 #     recipes/nightly.sh [options of `levelfield bench`]
 #
 # Runs are kept under $REPORTS (reports), the site under $SITE (site). Where $BASELINE names a baseline
-# (`levelfield baseline set NAME RUN RUN RUN`), the last three runs are compared with it: a run is the unit of
-# replication, and speed takes three a side. Where $GATE names a gate's file (`levelfield baseline derive NAME`), the
-# last run is compared with its limits. It ends with the worst of the exit codes; the site is written whatever happened,
+# (`levelfield baseline set NAME RUN RUN RUN`), this run and the two before it are compared with it: a run is the unit of
+# replication, and speed takes three a side. Where $GATE names a gate's file (`levelfield baseline derive NAME`), this
+# run is compared with its limits. It ends with the worst of the exit codes; the site is written whatever happened,
 # as long as something was measured.
 set -eu
 
@@ -20,8 +20,8 @@ worst() { # of the exit codes so far and this one: 1 worse, 2 could not run, 3 n
     esac
 }
 
-last() { # so many runs, the oldest first
-    find "$reports" -mindepth 2 -maxdepth 2 -name report.html | sort | tail -n "$1" | sed 's,/report\.html$,,'
+runs() { # by name, which is the order in time
+    find "$reports" -mindepth 2 -maxdepth 2 -name report.html 2>/dev/null | LC_ALL=C sort | sed 's,/report\.html$,,'
 }
 
 compared() { # the name of the comparison's files, and what `levelfield compare` takes
@@ -31,18 +31,25 @@ compared() { # the name of the comparison's files, and what `levelfield compare`
         --output "$reports/$name.html" --output "$reports/$name.md" || worst "$?"
 }
 
+earlier=$(mktemp)
+trap 'rm -f "$earlier"' EXIT
+runs >"$earlier"
 ${LEVELFIELD:-levelfield} bench "$@" --reports "$reports" || worst "$?"
-
-if [ -n "${BASELINE:-}" ]; then
-    set -- $(last 3)
+# Its own run, and not the last by name: others may put folders there.
+made=$(runs | grep -vxFf "$earlier" | tail -n 1)
+if [ -z "$made" ] && [ -n "${BASELINE:-}${GATE:-}" ]; then
+    echo "No run was made, and nothing is compared."
+    worst 2
+elif [ -n "${BASELINE:-}" ]; then
+    set -- $(runs | grep -xF -B 2 -e "$made")
     if [ "$#" = 3 ]; then
         compared comparison --baseline "$BASELINE" "$@"
     else
         echo "Runs so far: $#. A comparison with $BASELINE takes three."
     fi
 fi
-if [ -n "${GATE:-}" ]; then
-    compared gate --gate "$GATE" $(last 1)
+if [ -n "${GATE:-}" ] && [ -n "$made" ]; then
+    compared gate --gate "$GATE" "$made"
 fi
 ${LEVELFIELD:-levelfield} publish --reports "$reports" --out "$site" || { [ "$code" != 0 ] || code=2; }
 exit "$code"
