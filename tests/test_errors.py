@@ -23,6 +23,7 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
         ("ImportError: /home/jane/venv/lib/torch/__init__.py: undefined", "ImportError: __init__.py: undefined"),
         ('File "/home/jane doe/net.py", line 3', 'File "net.py", line 3'),
         (f"{Path.home()}/my nets/x.npy", "my nets/x.npy"),
+        ("/home/jane:/home/bob/x file:///home/jane/y z:/a/b/c:ro", "jane:x file://y z:c:ro"),
         ("~/acme/x.npy or ../acme/y.npy", "x.npy or y.npy"),
         ("1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo", "1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo"),
     ],

@@ -184,8 +184,7 @@ def test_an_image_is_locked_again_and_compared_with_what_it_was(older: Path) -> 
 def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
     """Write five nights and a baseline of the first three, and beside them what sorts behind all others.
 
-    Return what to call as Levelfield: all is real but the measuring, which brings a sixth night, that may be slower, and
-    ends with that code.
+    Return what to call as Levelfield: all is real but the measuring, which brings a sixth night and ends with that code.
     """
     for number in range(1, 7):
         made = make_run(
@@ -205,7 +204,8 @@ def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
     assert run("baseline", "set", "good", *earlier, folder=folder).code == 0
     shutil.copytree(folder / "reports" / earlier[0], folder / "reports" / "from-elsewhere")
     (folder / "reports" / "20260106-night").rename(folder / "made")
-    text = f'[ "$1" = bench ] && {{ mv made reports/20260106-night; exit {bench}; }}\nexec {sys.executable} -m levelfield.cli "$@"'
+    measured = f"mv made reports/20260106-night; exit {bench}"
+    text = f'[ "$1" = bench ] && {{ {measured}; }}\nexec {sys.executable} -m levelfield.cli "$@"'
     return program(folder / "tool", text)
 
 

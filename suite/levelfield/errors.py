@@ -53,7 +53,7 @@ def _shortened(text: str) -> str:
 
 _FOLDERS = re.compile(
     r"(?<=[\"'])(?:~|\.{1,2})?/(?!proc/|sys/|dev/)(?:[^\"'\n/]*/)*"  # in quotes, names of folders may have blanks
-    r"|(?<![\w.:/~-])(?:~|\.{1,2})?/(?!proc/|sys/|dev/)(?:[^\s/'\"`:;,()<>|=]+/)*(?=[^\s/])"
+    r"|(?:(?<![\w./~-])|(?<=file://))(?:~|\.{1,2})?/(?!/|proc/|sys/|dev/)(?:[^\s/'\"`:;,()<>|=]+/)*(?=[^\s/])"
 )
 
 

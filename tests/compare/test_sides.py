@@ -32,6 +32,15 @@ def test_a_run_has_an_id_a_folder_and_a_file(reports: Path) -> None:
     assert find(str(record), reports / "elsewhere") == record
 
 
+def test_what_was_typed_comes_before_a_run_of_that_name(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = reports / reports.name / "20260101-a"
+    inner.mkdir(parents=True)
+    files.write(run("20260102-b"), inner)
+    monkeypatch.chdir(reports.parent)
+    for typed in (f"{reports.name}/20260101-a", f"./{reports.name}/20260101-a"):
+        assert find(typed, Path(reports.name)).resolve() == reports / "20260101-a" / files.NAME
+
+
 def test_a_misspelt_run_is_answered_with_what_is_close(reports: Path) -> None:
     with pytest.raises(LevelfieldError) as caught:
         find("20260101-x", reports)

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from levelfield.analysis import analyse
 from levelfield.errors import LevelfieldError
 from levelfield.record import bounds, files
 from levelfield.record.schema import SCHEMA, Run
+from levelfield.report import html
 from tests.records_builder import make_run
 
 RUN = make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], generations=1, rounds=1, max_calls=5)
@@ -43,6 +45,20 @@ def test_a_record_is_read_from_its_folder_and_from_its_file(tmp_path: Path) -> N
     assert files.read(path) == RUN
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_record_beside_a_page_of_another_one_is_refused(tmp_path: Path) -> None:
+    files.write(RUN, tmp_path)
+    page = html.render(RUN, analyse(RUN))
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    assert files.read(tmp_path) == RUN
+    (tmp_path / "report.html").write_text("<p>Of an earlier version, without a record.</p>", encoding="utf-8")
+    assert files.read(tmp_path) == RUN
+    other = msgspec.structs.replace(RUN, started="2026-01-02T00:00:00Z")
+    (tmp_path / "report.html").write_text(html.render(other, analyse(other)), encoding="utf-8")
+    for path in (tmp_path, tmp_path / files.NAME):
+        with pytest.raises(LevelfieldError, match=r"run\.json is not the record inside report\.html"):
+            files.read(path)
 
 
 def test_a_name_that_is_too_long_is_no_record(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ import csv
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from levelfield import analysis
-from levelfield.record.schema import Run
+from levelfield.record.schema import Case, Run
 from levelfield.report import export
 from levelfield.report.export import TABLES, columns_of, rows, write_csv
 from levelfield.report.tables import Value
@@ -25,6 +26,24 @@ def test_every_table_names_what_each_row_is_of(name: str) -> None:
         assert row["model"] == "mlp"
         assert row["arm"]
     assert len({tuple(row.items()) for row in found}) == len(found)
+
+
+def test_all_that_names_a_case_is_in_every_table_and_label() -> None:
+    made = record()
+    (block, *_) = made.blocks
+    cases = [
+        msgspec.structs.replace(block.case, depth=depth, growing_cache=grows)
+        for depth, grows in ((16, False), (16, True), (32, False))
+    ]
+    made = msgspec.structs.replace(made, blocks=tuple(msgspec.structs.replace(block, case=case) for case in cases))
+    named = [name for name in Case.__struct_fields__ if name != "hosts"]
+    for name in TABLES:
+        found = table(name, made)
+        assert len({tuple(row[each] for each in named) for row in found}) == len(cases)
+    text = "".join(f"{line}\n" for line in export.write(rows("results", made, analysis.analyse(made))))
+    (family, *_) = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+    labels = {tuple(sample.labels[each] for each in named) for sample in family.samples}
+    assert len(labels) == len(cases)
 
 
 def test_every_call_is_there() -> None:
@@ -76,6 +95,13 @@ def test_what_others_split_at_is_quoted_and_numbers_are_not(text: str) -> None:
 
 def _cells(text: str) -> list[str]:
     return [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+
+
+def test_what_is_not_seen_is_not_written() -> None:
+    text = "a\x00b\x1b[2J\u202ec"
+    assert written([{"arm": text}], "arm") == "arm\na\ufffdb\ufffd[2J\ufffdc\n"
+    (line,) = [each for each in export.write([{"metric": "peak memory", "value": 5, "arm": text}]) if "{" in each]
+    assert 'arm="a\ufffdb\ufffd[2J\ufffdc"' in line
 
 
 @pytest.mark.parametrize("name", ['a, "b"', "a\nb", "a\rb", "a\r\nb", "a;b", "a\tb", "'a"])

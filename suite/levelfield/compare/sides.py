@@ -24,8 +24,8 @@ from levelfield.record.schema import Arm, Case
 
 def find(name: str, reports: Path) -> Path:
     """Return the record's file of a run that a person named. Raises LevelfieldError: no such run, or no record yet."""
-    # What this user may not look at comes last: it hides no run that is there.
-    for path in sorted((reports / name, Path(name)), key=os.path.exists, reverse=True):
+    # As `verify` does, what was typed comes first. What this user may not look at hides no run that is there.
+    for path in sorted((Path(name), reports / name), key=os.path.exists, reverse=True):
         if os.path.isfile(path):  # noqa: PTH113  (a folder may not be looked into)
             return path
         if files.has_record(path):

@@ -4,6 +4,7 @@ A run's record is its page (`record.page`); runs of earlier versions have a `run
 """
 
 import contextlib
+import hashlib
 import math
 import os
 import tempfile
@@ -162,7 +163,23 @@ def content_of(path: Path, *, follow_links: bool = True) -> bytes:
         raise LevelfieldError(
             f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its page."
         ) from error
-    return page.record_in(content)
+    found = page.record_in(content)
+    if file.name == NAME:
+        _check_page(file.with_name(page.NAME), hashlib.sha256(found).hexdigest())
+    return found
+
+
+def _check_page(path: Path, sha256: str) -> None:
+    """Refuse a `run.json` beside a page of another record (LevelfieldError): which one was meant?"""
+    try:
+        stated = page.sha256_in(untrusted.read_plain(path, MAX_BYTES, inside=path.parent))
+    except (OSError, LevelfieldError):
+        return  # none is there, or one that holds no record that can be read
+    if stated != sha256:
+        raise LevelfieldError(
+            f"{path.with_name(NAME)} is not the record inside {path.name}, which lies beside it.",
+            fix=f"Delete the one that is wrong; `levelfield verify {path.name}` checks the page alone.",
+        )
 
 
 class _Version(msgspec.Struct, forbid_unknown_fields=False):

@@ -103,6 +103,11 @@ def unpack(block: str, most_bytes: int = MAX_BYTES) -> bytes:
     return content
 
 
+def sha256_in(content: bytes) -> str:
+    """Return the digest that a page states of its record. Raises LevelfieldError: it carries none."""
+    return _decode(split(content)[0]).sha256
+
+
 def written_by(block: str) -> str:
     """Return the digest of the sources that wrote a page, by its block."""
     return _decode(block).tool_sha256

@@ -21,6 +21,7 @@ import msgspec
 from levelfield.analysis import Analysis, collect
 from levelfield.analysis.summary import measure_of
 from levelfield.analysis.types import AnyRow, Estimate, MemoryRow, Row, compared
+from levelfield.errors import printable
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
 from levelfield.record.states import State, judge, levels_of
 from levelfield.report import results
@@ -35,6 +36,8 @@ Rows: TypeAlias = Iterator[dict[str, Value]]
 
 RUN = ("run", "started", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "backend")
 """Columns that every table begins with."""
+TOKEN_BY_TOKEN = ("depth", "growing_cache")
+"""Columns that every table ends with: what else names a case that answers token by token."""
 _FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "results": (
@@ -60,7 +63,8 @@ TABLES = tuple(_FIRST)
 
 def columns_of(table: str) -> tuple[str, ...]:
     """Return the columns of a table, in order: to results those of `report/results.py` are added."""
-    return tuple(dict.fromkeys((*_FIRST[table], *(results.in_files() if table == "results" else ()))))
+    added = results.in_files() if table == "results" else ()
+    return tuple(dict.fromkeys((*_FIRST[table], *added, *TOKEN_BY_TOKEN)))
 
 
 def rows(table: str, run: Run, analysis: Analysis) -> Rows:
@@ -198,7 +202,7 @@ def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterab
 
 @lru_cache
 def _cell(text: str) -> str:
-    marked = _FORMULA.sub(r"\1'", text)
+    marked = _FORMULA.sub(r"\1'", "\r".join(map(printable, text.split("\r"))))
     return '"{}"'.format(marked.replace('"', '""')) if _QUOTED.search(marked) else marked
 
 
@@ -237,9 +241,10 @@ def _family(name: str, unit: str, text: str, samples: list[tuple[dict[str, Value
         yield f"# UNIT {name} {unit}"
     yield f"# HELP {name} {text}"
     for row, value in samples:
-        labels = ",".join(f'{label}="{_escaped(row[label])}"' for label in _LABELS if row.get(label) is not None)
+        named = (*_LABELS, *(TOKEN_BY_TOKEN if row.get("depth") else ()))
+        labels = ",".join(f'{label}="{_escaped(row[label])}"' for label in named if row.get(label) is not None)
         yield f"{name}{{{labels}}} {value!r}"
 
 
 def _escaped(value: Value) -> str:
-    return str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    return printable(str(value)).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

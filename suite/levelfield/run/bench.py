@@ -300,9 +300,9 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
     Raises LevelfieldError: there is no such run, nothing of it is left to measure, another process is measuring it, or
     it is the run of one boot of an upgrade.
     """
-    folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
+    folder = next((path for path in (Path(name), reports / name) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
-        if any(files.has_record(path) for path in (reports / name, Path(name))):
+        if any(files.has_record(path) for path in (Path(name), reports / name)):
             raise _finished(name)
         raise LevelfieldError(
             f"There is no run {name!r} to go on with.",
