@@ -184,7 +184,7 @@ def test_an_image_is_locked_again_and_compared_with_what_it_was(older: Path) -> 
 def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
     """Write five nights and a baseline of the first three, and beside them what sorts behind all others.
 
-    Return what to call as Levelfield: all is real but the measuring, which brings a sixth night and ends with that code.
+    Return what to call as Levelfield: all is real but the measuring, which brings the sixth and ends with that code.
     """
     for number in range(1, 7):
         made = make_run(

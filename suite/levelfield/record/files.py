@@ -170,7 +170,7 @@ def content_of(path: Path, *, follow_links: bool = True) -> bytes:
 
 
 def _check_page(path: Path, sha256: str) -> None:
-    """Refuse a `run.json` beside a page of another record (LevelfieldError): which one was meant?"""
+    """Refuse a `run.json` beside a page of another record (LevelfieldError), as which one counts is not known."""
     try:
         stated = page.sha256_in(untrusted.read_plain(path, MAX_BYTES, inside=path.parent))
     except (OSError, LevelfieldError):
