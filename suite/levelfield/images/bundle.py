@@ -61,12 +61,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def pack(
-    images: Iterable[Reference],
-    out: Path,
-    *,
-    bases: bool = True,
-    tool: bool = True,
-    progress: Progress = silent,
+    images: Iterable[Reference], out: Path, *, bases: bool = True, tool: bool = True, progress: Progress = silent
 ) -> Manifest:
     """Fetch what is missing and write a bundle; a file that was there is replaced as a whole, or not at all.
 

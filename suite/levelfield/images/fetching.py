@@ -95,11 +95,7 @@ def host(address: str) -> str:
 
 
 def fetch(
-    files: Iterable[Wanted],
-    *,
-    lost: str,
-    progress: Callable[[str], None],
-    timeout_s: tuple[float, float] = _TIMEOUT_S,
+    files: Iterable[Wanted], *, lost: str, progress: Callable[[str], None], timeout_s: tuple[float, float] = _TIMEOUT_S
 ) -> None:
     """Fetch files, several at a time; what was begun earlier is continued.
 

@@ -63,9 +63,7 @@ class DockerLauncher:
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
         return WorkerPaths(
-            artifacts=ARTIFACTS,
-            cache=CACHE if spec.cache else None,
-            export=EXPORT if spec.export else None,
+            artifacts=ARTIFACTS, cache=CACHE if spec.cache else None, export=EXPORT if spec.export else None
         )
 
     def launch(self, spec: LaunchSpec) -> Worker:

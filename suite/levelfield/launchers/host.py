@@ -31,13 +31,7 @@ from levelfield.launchers.channel import (
     send_all,
     wait_readable,
 )
-from levelfield.launchers.protocol import (
-    Launcher,
-    LaunchSpec,
-    gpu_environment,
-    memory_environment,
-    worker_environment,
-)
+from levelfield.launchers.protocol import Launcher, LaunchSpec, gpu_environment, memory_environment, worker_environment
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.paths import package_root
 from levelfield.record.schema import Image

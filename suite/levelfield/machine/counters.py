@@ -216,10 +216,7 @@ def throttled_periods(content: bytes) -> int:
 
 
 def combined(
-    files: Sequence[Open],
-    combine: Callable[[list[int]], int],
-    without: str,
-    number: Callable[[bytes], int] = int,
+    files: Sequence[Open], combine: Callable[[list[int]], int], without: str, number: Callable[[bytes], int] = int
 ) -> Value:
     """Read one number from each file and combine them; absent also where one of them cannot be read."""
     if not files:

@@ -34,10 +34,7 @@ from levelfield.zoo import models as zoo
 
 
 def make(
-    selection: Selection,
-    *,
-    available: Sequence[int] | Topology | None = None,
-    here: Nvidia | None = None,
+    selection: Selection, *, available: Sequence[int] | Topology | None = None, here: Nvidia | None = None
 ) -> Plan:
     """Turn a selection into a plan.
 

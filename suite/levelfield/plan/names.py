@@ -54,8 +54,7 @@ def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
     if len(found) < len(numbers):
         twice = next(number for number in numbers if list(numbers).count(number) > 1)
         raise LevelfieldError(
-            f"{option} names {twice} twice.",
-            fix=f"Name every number once: {option} {','.join(map(str, found))}.",
+            f"{option} names {twice} twice.", fix=f"Name every number once: {option} {','.join(map(str, found))}."
         )
     return found
 
@@ -159,8 +158,7 @@ def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None
     single = [each for each in scenarios if each.decodes or each.operators]
     if DEFAULT not in precisions and single:
         raise LevelfieldError(
-            f"{single[0].name} is measured in fp32 alone.",
-            fix="Add fp32 to --precision, or ask for other scenarios.",
+            f"{single[0].name} is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )
 
 

@@ -266,8 +266,7 @@ def not_equal(relative_error: float | Absent, tolerance: float) -> str:
 
 
 @_notice_about(
-    "not-as-claimed",
-    "See its settings; ask for the precision that it computes in, and it is compared with its like.",
+    "not-as-claimed", "See its settings; ask for the precision that it computes in, and it is compared with its like."
 )
 def not_as_claimed(reason: str) -> str:
     """A result was computed in another precision than requested; `reason` is a sentence on how it shows, or empty."""
@@ -338,8 +337,7 @@ def supervisor_busy(share: float) -> str:
 
 
 @_notice(
-    "idle-workers-busy",
-    "Measure fewer backends together, or those that spin without it (onnxruntime+spinning=off).",
+    "idle-workers-busy", "Measure fewer backends together, or those that spin without it (onnxruntime+spinning=off)."
 )
 def idle_workers_busy(share: float) -> str:
     """Workers used CPU time while it was not their turn: `share` of the time of the turns; 1 is one core."""
@@ -371,8 +369,7 @@ def slow_start(excess: float) -> str:
 
 
 @_notice(
-    "machine-moved",
-    "Let the machine reach its steady temperature and load before the run, and pin its frequency.",
+    "machine-moved", "Let the machine reach its steady temperature and load before the run, and pin its frequency."
 )
 def machine_moved(drift: float) -> str:
     way = "slower" if drift > 0 else "faster"
@@ -403,8 +400,7 @@ def ranks_differ_by_state(best: str, arms: Sequence[str]) -> str:
 
 
 @_notice_about(
-    "gpu-throttled",
-    "Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike.",
+    "gpu-throttled", "Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike."
 )
 def gpu_throttled(windows: int, total: int, reasons: Sequence[str]) -> str:
     """The GPU's clock was reduced while a case was measured."""
@@ -502,8 +498,7 @@ def gpu_one_process() -> str:
 
 
 @_notice(
-    "driver-on-one-side",
-    "Compare cases of the CPU only, or see `levelfield doctor` on the machine that has none.",
+    "driver-on-one-side", "Compare cases of the CPU only, or see `levelfield doctor` on the machine that has none."
 )
 def driver_on_one_side(before: str | None, after: str | None) -> str:
     """Only one side of a comparison had an NVIDIA driver."""
@@ -542,8 +537,7 @@ def not_divided(reason: str) -> str:
 
 
 @_notice(
-    "not-installed",
-    "Install it here, or leave out --launcher host: images and virtual environments bring their own.",
+    "not-installed", "Install it here, or leave out --launcher host: images and virtual environments bring their own."
 )
 def not_installed(arms: Sequence[str]) -> str:
     return f"Left out, since this interpreter lacks what they need: {', '.join(arms)}."
@@ -559,8 +553,7 @@ def other_python(arms: Sequence[tuple[str, str]]) -> str:
 
 
 @_notice_about(
-    "library-shadowed",
-    "Take it off LD_LIBRARY_PATH and out of the loader's configuration, or use the docker launcher.",
+    "library-shadowed", "Take it off LD_LIBRARY_PATH and out of the loader's configuration, or use the docker launcher."
 )
 def not_the_locked_library(message: str) -> str:
     """An arm loaded another library than the locked one: `message` says which, without its full stop.
