@@ -41,7 +41,6 @@ CACHE_FOLDERS = (
 
 
 def package_root() -> Path:
-    """Return the folder of the import package `levelfield`."""
     return Path(__file__).resolve().parent
 
 

@@ -153,7 +153,6 @@ class _Family(NamedTuple):
 
 
 def openmetrics(fleet: Fleet) -> str:
-    """Return the verdict as OpenMetrics text."""
     return "".join(f"{line}\n" for line in _openmetrics(fleet))
 
 

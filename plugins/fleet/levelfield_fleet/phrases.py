@@ -21,8 +21,6 @@ _DIGEST = 12
 
 
 class Section(NamedTuple):
-    """A table of a verdict."""
-
     title: str
     caption: str
     headings: tuple[str, ...]
@@ -148,7 +146,6 @@ def in_a_cell(cell: Cell) -> str:
 
 
 def node(name: str) -> str:
-    """Return a node's name as it is shown."""
     return clean(name, 80)
 
 

@@ -118,7 +118,6 @@ def compare(
 
 
 def end(found: "Comparison", targets: Iterable[tuple[Path, str]], format_: str | None) -> NoReturn:
-    """Write a comparison to files, show it, and exit with its code."""
     from levelfield.compare.formats import WRITERS, terminal
 
     write(found, targets)
@@ -169,7 +168,6 @@ def formats_of(
 
 
 def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
-    """Write a comparison to files."""
     from levelfield.compare.formats import WRITERS
     from levelfield.record.files import write_atomically
 

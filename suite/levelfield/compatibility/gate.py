@@ -31,7 +31,6 @@ def key(version: str) -> Version:
 
 
 def is_version(text: str) -> bool:
-    """Say whether a text can be compared as a version."""
     return _VERSION.fullmatch(text) is not None
 
 

@@ -28,8 +28,6 @@ _STORES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.c
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A file to be fetched."""
-
     title: str
     """For people: `libssl3 3.0.15-1`."""
     path: Path
@@ -232,7 +230,6 @@ def _translated(*, lasting: bool) -> Iterator[None]:
 
 
 def reason_of(error: RequestException) -> Reason:
-    """Return why a request failed."""
     cause = error.args[0] if error.args else None
     if isinstance(error, ProxyError):
         return Reason.PROXY

@@ -39,8 +39,6 @@ REMOVE_ATTEMPTS, REMOVE_PAUSE_S = 10, 0.1
 
 
 class DockerLauncher:
-    """Launch workers through a Docker Engine."""
-
     kind: Literal["docker", "venv", "host"] = "docker"
 
     def __init__(self, client: docker.DockerClient, *, base: Source = "debian") -> None:

@@ -109,7 +109,6 @@ def _thread_runs(thread: Path) -> bool:
 
 
 def growth(before: Value, after: Value, backwards: str) -> Value:
-    """Return by how much a counter grew."""
     return if_known(lambda new, old: new - old if new >= old else Absent(backwards), after, before)
 
 

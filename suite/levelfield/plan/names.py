@@ -20,7 +20,6 @@ EXPORTER = "exporter"
 
 
 def names_of_models() -> tuple[str, ...]:
-    """Return the models that can be measured."""
     return tuple(name for name in models.names() if name != CANARY)
 
 

@@ -48,8 +48,6 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """Insights of one kind."""
-
     title: str
     lead: str
     parts: tuple[Part, ...]

@@ -29,7 +29,6 @@ class OperatorTable(msgspec.Struct, frozen=True):
 
 
 def is_one(block: TimedBlock) -> bool:
-    """Return whether a block is of a single operator."""
     return block.case.definition.operators
 
 

@@ -58,8 +58,6 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One case."""
-
     case: Case
     title: str
     what: str
@@ -68,8 +66,6 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One arm."""
-
     arm: str
     backend: str
     cells: tuple[Cell, ...]

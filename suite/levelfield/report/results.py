@@ -429,7 +429,6 @@ def cold(block: types.ColdBlock, among: Sequence[types.ColdBlock]) -> Table:
 
 
 def peak(block: types.MemoryBlock, among: Sequence[types.MemoryBlock]) -> Table:
-    """Return the peak memory of a case."""
     where = sentences.named(block, among)
     scale = tables.scale("bytes", [row.most_bytes for row in block.rows])
     note = ": median and range over launches" if block is among[0] else ""

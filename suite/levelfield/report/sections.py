@@ -89,7 +89,6 @@ class Section:
 
 
 def sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> tuple[Section, ...]:
-    """Return all sections of a run's page, in order."""
     return tuple(_sections(run, analysis, anchors))
 
 

@@ -130,8 +130,6 @@ class Head:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table, made for readers."""
-
     cells: tuple[Cell, ...]
     arm: str = ""
     backend: str = ""
@@ -143,8 +141,6 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its cells, in the order of its columns."""
-
     title: str
     columns: tuple[Column[Any], ...]
     heads: tuple[Head, ...]

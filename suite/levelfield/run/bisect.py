@@ -270,7 +270,6 @@ def conclusion(found: Bisection) -> str:
 
 
 def show_conclusion(found: Bisection, console: Console) -> int:
-    """Print the conclusion."""
     console.print(conclusion(found), markup=False, highlight=False)
     code = found.overall.comparison.exit_code
     if found.finding is not None and not found.finding.single and code == 0:

@@ -121,7 +121,6 @@ def _of_own(resources: RunResources) -> list[Artifact]:
 
 
 def _fed(plan: Plan) -> tuple[str, ...]:
-    """Return the models whose dataset is read."""
     return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.definition.from_dataset))
 
 

@@ -79,7 +79,6 @@ def _what_loads(arm: Arm, error: WorkerError) -> str:
 
 
 def failure(stage: str, error: WorkerError) -> Failure:
-    """Return a worker's error as the record keeps it."""
     message, detail = without_folders(error.message), without_folders(error.detail)
     return convert({"stage": stage, "kind": error.kind, "message": message, "detail": detail}, Failure)
 

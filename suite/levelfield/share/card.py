@@ -95,8 +95,6 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """One case."""
-
     title: str
     better: str
     bars: tuple[Bar, ...]

@@ -61,8 +61,6 @@ def matrix_of(found: Analysis) -> Matrix:
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One run."""
-
     id: str
     started: str
     title: str

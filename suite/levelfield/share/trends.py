@@ -27,8 +27,6 @@ MOST_FACTS = 8
 
 
 class Dot(msgspec.Struct, frozen=True):
-    """One run in a chart."""
-
     x: float
     y: float
     label: str

@@ -283,7 +283,6 @@ def command(name: str, sizes: Sizes, given: Mapping[str, int]) -> str:
 
 
 def _input(value: Value, sizes: Sizes) -> OwnInput:
-    """Describe an input, of which the batch alone has no size."""
     found: list[int] = []
     batched, axis = False, 0
     for place in (Place(value, at, side) for at, side in enumerate(value.shape or ())):

@@ -141,7 +141,6 @@ def find_recorded(known: OwnFile) -> OwnFile:
 
 
 def description(model: OwnFile, root: str) -> Own:
-    """Return the description that a worker needs."""
     return Own(inputs=(), python=f"{root}/own/{model.sha256}/{FILE}", function=model.function)
 
 

@@ -47,8 +47,6 @@ _Whole = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
-    """What a header says of a tensor."""
-
     dtype: str
     shape: Annotated[tuple[_Whole, ...], msgspec.Meta(max_length=MOST_DIMENSIONS)]
     data_offsets: tuple[_Whole, _Whole]
@@ -125,8 +123,6 @@ _AGAIN = "Save it again with save_pretrained, or fetch the folder again."
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """What is in a folder."""
-
     name: str
     """Its own, without where it lies."""
     config: bytes
@@ -143,11 +139,9 @@ class Folder(msgspec.Struct, frozen=True):
         return {name: self.stored(name).shape for name in self.tensors}
 
     def stored(self, name: str) -> Stored:
-        """Return what is said of a tensor."""
         return self.tensors[name][1].tensors[name]
 
     def file_of(self, name: str) -> str:
-        """Return the file that a tensor is in."""
         return self.tensors[name][0]
 
     def read(self, name: str) -> npt.NDArray[np.float32]:
