@@ -12,8 +12,6 @@ from levelfield.terminals import markdown_text as text
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table.
 
-    Examples
-    --------
     >>> list(table(["case", "ratio:"], [["mlp", "1.02"]]))
     ['| case | ratio |', '|---|---:|', '| mlp | 1.02 |']
     """
@@ -46,8 +44,6 @@ def interval(
 ) -> str:
     """Return an estimate with its interval, where there is one.
 
-    Examples
-    --------
     >>> interval(14.7, 14.5, 14.9, "{:.1f}".format, unit=" ms")
     '14.7 ms (14.5–14.9)'
     >>> interval(1.02, None, None, "{:.2f}".format)
