@@ -26,7 +26,7 @@ _BEGINNING, _END = 600, 250
 class LevelfieldError(Exception):
     """An expected error; `message` says what happened, `fix` what to do, or is empty: each is one sentence.
 
-    The middle of one longer than `LONGEST` characters is left out. `exit_code`: 1 worse, 2 could not run, 3 not decided.
+    The middle of one above `LONGEST` characters is left out. `exit_code`: 1 worse, 2 could not run, 3 not decided.
     """
 
     def __init__(self, message: str, *, fix: str = "", exit_code: int = 2) -> None:
