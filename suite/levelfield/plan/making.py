@@ -7,8 +7,8 @@ import msgspec
 
 from levelfield import scenarios as registered
 from levelfield.backends import registry
-from levelfield.compatibility import frameworks
 from levelfield.compatibility import gate as compatibility
+from levelfield.compatibility import libraries
 from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
@@ -255,7 +255,7 @@ def _known_wrong(arms: Sequence[Arm], selection: Selection, device: str) -> Iter
     for arm in arms if device == "cpu" and selection.locked else ():
         if arm.ordinal == 1 and arm.launcher != "host":
             versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
-            for known in frameworks.known_wrong(table, versions, arm.backend):
+            for known in libraries.known_wrong(table, versions, arm.backend):
                 if known.row.own and selection.own is None:
                     continue
                 yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)

@@ -12,7 +12,7 @@ import msgspec
 
 from levelfield import plugins
 from levelfield.backends.info import ONNX
-from levelfield.compatibility import frameworks, gate
+from levelfield.compatibility import gate, libraries
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
@@ -223,7 +223,7 @@ def _each(own: OwnFile, work: Callable[[OwnFile], _T]) -> dict[str, _T | Levelfi
 
 def _known_wrong(arm: Arm) -> bool:
     versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
-    return any(frameworks.known_wrong(gate.read(), versions, arm.backend))
+    return any(libraries.known_wrong(gate.read(), versions, arm.backend))
 
 
 def _made(
