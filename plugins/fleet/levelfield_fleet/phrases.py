@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from levelfield.compare.phrases import clean, cost, factor, in_words, value
 from levelfield.report import units
-from levelfield.report.markdown import interval
 from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 
 SIGNS: Mapping[NodeVerdict, str] = MappingProxyType(dict(zip(NodeVerdict, "≠✗▲≈◆▼?·", strict=True)))
@@ -132,7 +131,7 @@ def deviation(cell: Cell, facts: ResultFacts | None) -> str:
     if cell.ratio is None:
         return ""
     if facts is None:
-        return interval(cell.ratio.value, cell.ratio.low, cell.ratio.high, factor)
+        return units.within(cell.ratio, factor)
     return in_words(cell.ratio, facts.case.scenario)
 
 

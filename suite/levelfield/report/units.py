@@ -260,6 +260,19 @@ def within(estimate: Estimate, form: Callable[[float], str], *, unit: str = "", 
     return f"{value} ({form(estimate.low)}{to}{form(estimate.high)})"
 
 
+def interval(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    form: Callable[[float], str],
+    *,
+    unit: str = "",
+    to: str = "–",
+) -> str:
+    """Return `within` of an estimate of these numbers, where there is one."""
+    return NO_VALUE if value is None else within(Estimate(value, low, high), form, unit=unit, to=to)
+
+
 def share_with_interval(estimate: Estimate | None) -> str:
     """`94 % (90–97 %)`: a share and its interval."""
     if estimate is None:
