@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.machine import fate
-from levelfield.analysis.scaling import Scaling, Tradeoff
-from levelfield.analysis.sizes import BySize
+from levelfield.analysis.scaling import BySize, Scaling, Tradeoff
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Case, Failure, Run
