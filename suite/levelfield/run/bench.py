@@ -24,10 +24,9 @@ from levelfield.record.warnings import BUDGET_SPENT
 from levelfield.report.progress import opened
 from levelfield.report.sentences import join
 from levelfield.run import first_ranking
-from levelfield.run.announce import announce
 from levelfield.run.options import Options, elsewhere
 from levelfield.run.results import show_result, something_left
-from levelfield.run.start import check_readable, check_same, start_run
+from levelfield.run.start import announce, check_readable, check_same, start_run
 from levelfield.schedule import data_sets, roofline
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
