@@ -100,7 +100,6 @@ def of_group(group: Group) -> Section:
 
 
 def sections(fleet: Fleet) -> Iterator[Section]:
-    """Yield all tables that have rows."""
     main = nodes_that_are_not_fine(fleet), case_by_case(fleet), wrong_answers(fleet), what_differs(fleet)
     yield from (section for section in (*main, *map(of_group, fleet.groups)) if section.rows)
 

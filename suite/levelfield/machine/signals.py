@@ -105,7 +105,6 @@ class Signals(Closing):
         self._rapl.close()
 
     def snapshot(self, workers: Mapping[str, int]) -> Snapshot:
-        """Read all counters."""
         self._watch_quotas(("self", *workers.values()))
         stat, vmstat, pressure = map(_content, (self._stat, self._vmstat, self._pressure))
         lines = self._lines(stat)

@@ -70,8 +70,6 @@ class FileKey(NamedTuple):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What will be done, in this order."""
-
     profile: Profile
     blocks: tuple[Block, ...]
     models: tuple[str, ...]

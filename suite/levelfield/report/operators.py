@@ -20,8 +20,6 @@ LEAD = (
 
 
 class OperatorTable(msgspec.Struct, frozen=True):
-    """All operators of a run."""
-
     table: Table
     """One line for each operator: all times where there is room, else the arms of the first rank."""
     rooflines: tuple[tuple[int, Plane], ...]
@@ -33,7 +31,6 @@ def is_one(block: TimedBlock) -> bool:
 
 
 def table(analysis: Analysis) -> OperatorTable | None:
-    """Return all operators; None where none was measured."""
     blocks = [block for block in analysis.timed if is_one(block)]
     if not blocks:
         return None

@@ -41,8 +41,6 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One arm in one case."""
-
     value: str
     """`best`, `+15 %`, `3.40×`, or its standing where it has no rank."""
     under: str

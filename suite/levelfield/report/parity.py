@@ -32,8 +32,6 @@ class Training:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of errors against the reference."""
-
     errors: Table | None
     """Arms by models; None: there are single operators alone."""
     trainings: tuple[Training, ...]

@@ -317,7 +317,6 @@ def _marks(it: Result[Any, Any]) -> Mapping[str, Any]:
 
 
 def timed(block: types.TimedBlock, among: Sequence[types.TimedBlock]) -> Table:
-    """Return the table of a case that was timed in windows."""
     title = ", ".join([sentences.title(block.case), *sentences.precisions_apart(block, among)])
     return of_block(title, TIMED, block)
 
@@ -330,7 +329,6 @@ def launches(block: types.TimedBlock) -> Table:
 
 
 def trained(block: types.ConvergenceBlock, among: Sequence[types.ConvergenceBlock]) -> Table:
-    """Return the table of trainings to a target."""
     title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on the digits"
     return of_block(title, TRAINED, block, scales={"time": training_scale(block)})
 
@@ -365,7 +363,6 @@ def seeds(block: types.ConvergenceBlock, where: str) -> Table:
 
 
 def driven(block: types.LoadGenBlock, among: Sequence[types.LoadGenBlock]) -> Table:
-    """Return the table of a case that LoadGen drove."""
     title = f"{sentences.named(block, among)}, LoadGen {block.scenario}: {loadgen.what(block)}"
     return of_block(title, DRIVEN, block)
 
@@ -419,7 +416,6 @@ def offered_loads(block: types.LoadGenBlock, where: str) -> Table:
 
 
 def cold(block: types.ColdBlock, among: Sequence[types.ColdBlock]) -> Table:
-    """Return the phases of a cold start."""
     where = sentences.named(block, among)
     totals = [row.total_ns.value for row in block.rows if row.total_ns is not None]
     scale = tables.scale("time", totals)

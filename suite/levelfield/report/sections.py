@@ -32,8 +32,6 @@ from levelfield.report.tables import Table
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, and what is said of it."""
-
     kind: Literal["intervals", "bars", "plane"]
     chart: Any
     label: str

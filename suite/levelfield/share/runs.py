@@ -83,8 +83,6 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class SiteRuns(msgspec.Struct, frozen=True):
-    """What a site is made of."""
-
     entries: tuple[Entry, ...]
     """Newest first."""
     summaries: tuple[Summary, ...]

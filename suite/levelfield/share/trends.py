@@ -80,8 +80,6 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """All trends of one machine and launcher."""
-
     name: str
     """Of its file, without ending."""
     machine: str

@@ -99,7 +99,6 @@ class _Head:
         self._expected: dict[tuple[str, ...], dict[str, Expected]] = {}
 
     def write(self, event: Event) -> None:
-        """Write an event, and take it into account."""
         self._journal.write(event)
         self.state = after(self.state, event)
 

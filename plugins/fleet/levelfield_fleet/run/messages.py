@@ -31,8 +31,6 @@ class Survey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="surve
 
 
 class Surveyed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="surveyed"):
-    """What a node would measure with."""
-
     tool_version: str
     tool_sha256: str
     locks: dict[str, str]

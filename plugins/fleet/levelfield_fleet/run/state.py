@@ -37,7 +37,6 @@ class State(msgspec.Struct, frozen=True):
     """By name, in the order in which they were seen."""
 
     def known_runs(self) -> frozenset[str]:
-        """Return the ids of the runs that came back."""
         return frozenset(run.run for node in self.nodes.values() for run in node.runs)
 
     def has_all(self, node: NodeState) -> bool:
