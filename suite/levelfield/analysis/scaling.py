@@ -102,9 +102,7 @@ def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:
                 faster = estimates.ratio(base[row.arm], costs[row.arm], ended=EndedBy.PLAN)
             levels.append(Level(member.case.precision, row, faster, _computed(member.block, row.arm)))
     return Tradeoff(
-        case=group[0].case,
-        precisions=tuple(dict.fromkeys(member.case.precision for member in group)),
-        levels=tuple(levels),
+        case=group[0].case, precisions=tuple(dict.fromkeys(each.case.precision for each in group)), levels=tuple(levels)
     )
 
 

@@ -476,11 +476,7 @@ def tradeoff(found: Tradeoff) -> Table:
     )
     title = f"{question(case)}: each precision against the same arm in fp32, and against the float64 reference"
     return tables.make(
-        title,
-        chosen,
-        found.levels,
-        marks=lambda level: tables.marks_of(level.row),
-        label=f"precisions of {question(case)}",
+        title, chosen, found.levels, marks=lambda it: tables.marks_of(it.row), label=f"precisions of {question(case)}"
     )
 
 
