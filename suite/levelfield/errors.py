@@ -50,7 +50,7 @@ _FOLDERS = re.compile(
 )
 
 
-def without_folders(text: str) -> str:
+def with_bare_file_names(text: str) -> str:
     """Return a text in which files are named without the folders that they are in: a record is published."""
     return _FOLDERS.sub("", text.replace(f"{Path.home()}/", "/"))
 

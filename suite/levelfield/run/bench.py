@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from levelfield import analysis, plan
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
-from levelfield.errors import LevelfieldError, explained, without_folders
+from levelfield.errors import LevelfieldError, explained, with_bare_file_names
 from levelfield.launchers import disk_limit
 from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.machine.fingerprint import fingerprint
@@ -150,7 +150,7 @@ def conduct(
                     if until is not None:
                         left_s = max(1.0, until - time.monotonic() - REPORT_S)
                         options = msgspec.structs.replace(options, budget_seconds=round(left_s, 1))
-                    options = msgspec.structs.replace(options, launcher_reason=without_folders(reason))
+                    options = msgspec.structs.replace(options, launcher_reason=with_bare_file_names(reason))
                     folder = start_run(chosen, options, resources, [each.data_set for each in answered])
                     if begun is not None:
                         begun(folder)
