@@ -74,6 +74,18 @@ def _trains(rows: Sequence[Timed]) -> bool:
     return bool(rows) and rows[0].block.case.trains
 
 
+def _in_calls(rows: Sequence[Timed]) -> bool:
+    return _measured(rows) and not _per_item(rows)
+
+
+def _in_items(rows: Sequence[Timed]) -> bool:
+    return _measured(rows) and _per_item(rows)
+
+
+def _rate_unit(rows: Sequence[Timed]) -> str:
+    return rows[0].block.case.rate_unit
+
+
 def _disturbed(rows: Sequence[Timed]) -> bool:
     return bool(rows) and bool(rows[0].block.rounds_disturbed)
 
@@ -125,6 +137,7 @@ CPU: Column[Timed] = Column(
     wide=True,
     only="text",
 )
+_CALL: Column[Timed] = Column("Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=_in_calls)
 TIMED: tuple[Column[Timed], ...] = (
     RANK,
     Column("Arm", lambda it: _arm(it.row), numeric=False),
@@ -138,28 +151,9 @@ TIMED: tuple[Column[Timed], ...] = (
         exact=lambda it: it.row.contended and it.row.contended.extra,
         where=lambda rows: any(it.row.contended is not None for it in rows),
     ),
-    Column(
-        lambda rows: rows[0].block.case.rate_unit,
-        lambda it: it.row.items_per_second,
-        "rate",
-        interval="95 %",
-        where=lambda rows: _per_item(rows) and _measured(rows),
-    ),
-    Column(
-        "Geometric mean",
-        lambda it: it.row.call_ns,
-        "time",
-        interval="95 %",
-        where=lambda rows: not _per_item(rows) and _measured(rows),
-    ),
-    Column(
-        "Geometric mean",
-        lambda it: it.row.call_ns,
-        "time",
-        interval="95 %",
-        where=lambda rows: _per_item(rows) and _measured(rows),
-        wide=True,
-    ),
+    Column(_rate_unit, lambda it: it.row.items_per_second, "rate", interval="95 %", where=_in_items),
+    _CALL,
+    replace(_CALL, where=_in_items, wide=True),
     Column("p50", lambda it: it.row.p50_ns, "time", where=_has_quantiles, wide=True, only="page"),
     Column("p90", lambda it: it.row.p90_ns, "time", files=("p90_ns",), where=_has_quantiles, wide=True),
     Column("p99", lambda it: it.row.p99_ns, "time", files=("p99_ns",), where=_has_quantiles, wide=True),
@@ -184,7 +178,7 @@ LAUNCHES: tuple[Column[Timed], ...] = (
         where=lambda rows: _disturbed(rows) and not _per_item(rows),
     ),
     Column(
-        lambda rows: f"{rows[0].block.case.rate_unit} with all rounds",
+        lambda rows: f"{_rate_unit(rows)} with all rounds",
         lambda it: it.row.with_disturbed,
         "rate",
         where=lambda rows: _disturbed(rows) and _per_item(rows),
