@@ -185,16 +185,9 @@ def start_process(command: list[str], name: str, variables: dict[str, str], code
 
 
 PASSED_ON = (
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "PYTHONPATH",
-    "CUDA_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES",
-    "CUDA_HOME",
-    "CUDA_PATH",
-    "TRITON_LIBCUDA_PATH",
-    "TRITON_PTXAS_PATH",
-)
+    "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CUDA_HOME",
+    "CUDA_PATH", "TRITON_LIBCUDA_PATH", "TRITON_PTXAS_PATH",
+)  # fmt: skip
 """Variables without which an interpreter, or a compiler that a framework brings, may not find its own libraries."""
 
 

@@ -90,7 +90,7 @@ def _disturbed(rows: Sequence[Timed]) -> bool:
     return bool(rows) and bool(rows[0].block.rounds_disturbed)
 
 
-def _single_stream(rows: Sequence[Driven]) -> bool:
+def _one_stream(rows: Sequence[Driven]) -> bool:
     return bool(rows) and rows[0].block.scenario == "SingleStream"
 
 
@@ -220,15 +220,11 @@ DRIVEN: tuple[Column[Driven], ...] = (
         "Levelfield’s own",
         lambda it: units.time(it.row.own_p90_ns),
         small="same workers, same minutes",
-        where=_single_stream,
+        where=_one_stream,
         wide=True,
     ),
     Column(
-        "LoadGen’s over it",
-        lambda it: units.times(it.row.against_own),
-        interval="95 %",
-        where=_single_stream,
-        wide=True,
+        "LoadGen’s over it", lambda it: units.times(it.row.against_own), interval="95 %", where=_one_stream, wide=True
     ),
     Column("LoadGen says", lambda it: Cell(loadgen.validity(it.row), why="; ".join(it.row.why_invalid)), numeric=False),
     BEST_IS,

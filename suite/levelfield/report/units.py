@@ -261,16 +261,10 @@ def within(estimate: Estimate, form: Callable[[float], str], *, unit: str = "", 
 
 
 def interval(
-    value: float | None,
-    low: float | None,
-    high: float | None,
-    form: Callable[[float], str],
-    *,
-    unit: str = "",
-    to: str = "–",
+    value: float | None, low: float | None, high: float | None, form: Callable[[float], str], *, to: str = "–"
 ) -> str:
     """Return `within` of an estimate of these numbers, where there is one."""
-    return NO_VALUE if value is None else within(Estimate(value, low, high), form, unit=unit, to=to)
+    return NO_VALUE if value is None else within(Estimate(value, low, high), form, to=to)
 
 
 def share_with_interval(estimate: Estimate | None) -> str:

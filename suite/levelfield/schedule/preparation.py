@@ -305,12 +305,7 @@ def _exports(
 
     def export(key: FileKey) -> None:
         files[key] = artifacts.exported(
-            key.model,
-            key.form,
-            key.batch,
-            exporter=exporters[key.format.image],
-            launcher=launcher,
-            file_format=key.format,
+            key.model, key.form, key.batch, exporter=exporters[key.format.image], launcher=launcher, form=key.format
         )
 
     outcomes.run_jobs([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)

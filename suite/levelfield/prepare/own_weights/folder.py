@@ -30,19 +30,9 @@ MOST_DIMENSIONS = 8
 FLOATING = {"F32": 4, "F16": 2, "BF16": 2}
 """Types that become float32 exactly, and the bytes of an element."""
 _ITEM_BYTES = FLOATING | {
-    "F64": 8,
-    "I64": 8,
-    "U64": 8,
-    "I32": 4,
-    "U32": 4,
-    "I16": 2,
-    "U16": 2,
-    "I8": 1,
-    "U8": 1,
-    "BOOL": 1,
-    "F8_E4M3": 1,
-    "F8_E5M2": 1,
-}
+    "F64": 8, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2, "I8": 1, "U8": 1, "BOOL": 1,
+    "F8_E4M3": 1, "F8_E5M2": 1,
+}  # fmt: skip
 _Whole = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
 
 
