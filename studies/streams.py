@@ -24,7 +24,7 @@ from levelfield.record.files import JOURNAL
 from levelfield.record.journal import GenerationDone, TimeSpent
 from levelfield.record.schema import Block, Fingerprint, Run
 from levelfield.record.states import knowledge, levels_of
-from levelfield.report.markdown import table
+from levelfield.report.tables import markdown as table
 from levelfield.run.options import Options
 from levelfield.run.start import start_run
 from levelfield.schedule.pacing import FIRST_LOOK_S

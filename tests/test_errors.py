@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json, shortened, without_folders
+from levelfield.errors import LONGEST, UNPRINTABLE, LevelfieldError, printable_json, shortened, with_bare_file_names
 
 
 def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
@@ -29,7 +29,7 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
     ],
 )
 def test_a_text_for_a_record_names_no_folder(text: str, left: str) -> None:
-    assert without_folders(text) == left
+    assert with_bare_file_names(text) == left
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ import numpy as np
 import scipy
 
 from levelfield.record.schema import Artifact, Case, Image
-from levelfield.report.markdown import interval, table
+from levelfield.report.tables import markdown as table
+from levelfield.report.units import interval
 from levelfield.schedule.outcomes import utc_now
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.levels import levels_of_windows

@@ -7,7 +7,8 @@ from typing import ClassVar
 import msgspec
 
 from levelfield.report import units
-from levelfield.report.markdown import interval, table
+from levelfield.report.tables import markdown as table
+from levelfield.report.units import interval
 from studies.commands import MachineRecord
 from studies.reboots import system
 

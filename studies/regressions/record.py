@@ -7,7 +7,8 @@ import msgspec
 
 from levelfield.compare.types import Comparison, Gate, Verdict
 from levelfield.report import units
-from levelfield.report.markdown import interval, table
+from levelfield.report.tables import markdown as table
+from levelfield.report.units import interval
 from levelfield.statistics.proportions import Proportion, proportion
 from studies.commands import MachineRecord, share
 from studies.regressions.pairs import Class, Frozen, Pair

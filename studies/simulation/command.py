@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from levelfield.report.markdown import table
+from levelfield.report.tables import markdown as table
 from levelfield.statistics.student import MIN_LAUNCHES
 from studies import commands
 from studies.simulation import world

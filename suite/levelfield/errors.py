@@ -24,16 +24,9 @@ _BEGINNING, _END = 600, 250
 
 
 class LevelfieldError(Exception):
-    """An expected error; `message` says what happened, `fix` what to do.
+    """An expected error; `message` says what happened, `fix` what to do, or is empty: each is one sentence.
 
-    Parameters
-    ----------
-    message
-        One sentence; the middle of one longer than `LONGEST` characters is left out.
-    fix
-        One sentence, or empty where nothing can be done; shortened likewise.
-    exit_code
-        1 worse, 2 could not run, 3 not decided.
+    The middle of one above `LONGEST` characters is left out. `exit_code`: 1 worse, 2 could not run, 3 not decided.
     """
 
     def __init__(self, message: str, *, fix: str = "", exit_code: int = 2) -> None:
@@ -57,7 +50,7 @@ _FOLDERS = re.compile(
 )
 
 
-def without_folders(text: str) -> str:
+def with_bare_file_names(text: str) -> str:
     """Return a text in which files are named without the folders that they are in: a record is published."""
     return _FOLDERS.sub("", text.replace(f"{Path.home()}/", "/"))
 

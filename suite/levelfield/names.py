@@ -30,8 +30,6 @@ def check_file_name(what: str, name: str) -> None:
 def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
     """Return the error for a name that is not known: it suggests close matches, else all known names.
 
-    Examples
-    --------
     >>> print(unknown("image", "troch", ["torch", "jax"]))
     There is no image called 'troch'. Did you mean 'torch'?
     """

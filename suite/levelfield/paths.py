@@ -22,26 +22,13 @@ _ELSEWHERE = "Set LEVELFIELD_CACHE to a folder that you can write to."
 _OWNED = ".owned"
 """Ending of the file beside a temporary folder that its process holds a lock on."""
 CACHE_FOLDERS = (
-    *(
-        "artifacts",
-        "bases",
-        "compiled",
-        "debs",
-        "downloads",
-        "fleets",
-        "locks",
-        "machines",
-        "temporary",
-        "venvs",
-        "wheels",
-    ),
-    "worker",
-)
+    "artifacts", "bases", "compiled", "debs", "downloads", "fleets", "locks", "machines", "temporary", "venvs",
+    "wheels", "worker",
+)  # fmt: skip
 """All folders of the cache, which `levelfield images clean` deletes."""
 
 
 def package_root() -> Path:
-    """Return the folder of the import package `levelfield`."""
     return Path(__file__).resolve().parent
 
 

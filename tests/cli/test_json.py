@@ -14,7 +14,7 @@ from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests import commands
-from tests.cli.test_history import write_year
+from tests.cli.test_compare import write_year
 from tests.compare.gates import keep
 from tests.compare.runs import run
 from tests.run.explained import ID, explained

@@ -1,18 +1,15 @@
-"""Each rule of the table, once where it fires and once where it does not."""
+"""Each rule of the table, once where it fires and once where it does not; and who is warned of a framework."""
 
 import msgspec
 import pytest
 
-from levelfield import analysis
-from levelfield.compatibility.gate import Gpu
-from levelfield.compatibility.libraries import (
-    between,
-    cuda_release,
-    libraries,
-    matching,
-    not_of_the_lock,
-)
+from levelfield import analysis, plan
+from levelfield.compatibility.gate import Gpu, read
+from levelfield.compatibility.libraries import between, cuda_release, known_wrong, libraries, matching, not_of_the_lock
+from levelfield.plan import Selection
+from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Arm, Fingerprint, Image, Launch, Library, Warning_
+from levelfield.report import html
 from tests.compatibility.machines import H100, TABLE
 from tests.records_builder import make_image, make_run
 
@@ -164,3 +161,42 @@ def test_a_cuda_build_that_computes_on_the_cpu_needs_no_driver() -> None:
     on_cpu = msgspec.structs.replace(CU13, variant="cpu")
     assert between(TABLE, side(None), side(None), old_images=[on_cpu], new_images=[on_cpu]) == ()
     assert codes(between(TABLE, side(None), side(None), new_images=[CU13])) == ["cuda-misfit"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "backend", "issues"),
+    [
+        ({"jax": "0.10.2"}, "jax", ["jax-ml/jax 39103"]),
+        ({"jax": "0.10.1"}, "jax", []),
+        ({"jax": "0.12.0.1"}, None, []),
+        ({"tensorflow-cpu": "2.21.0"}, "tensorflow-xla", ["tensorflow/tensorflow 118178"]),
+        ({"tensorflow-cpu": "2.21.0"}, "tensorflow", []),
+        ({"tensorflow-cpu": "2.21.0"}, None, ["tensorflow/tensorflow 118178"]),
+        ({"onnxruntime": "1.25.9"}, None, ["microsoft/onnxruntime 26708"]),
+        ({"onnxruntime": "1.26.0"}, None, []),
+        ({"onnxruntime": "from a fork"}, None, []),
+        ({}, None, []),
+    ],
+)
+def test_which_versions_are_known(versions: dict[str, str], backend: str | None, issues: list[str]) -> None:
+    found = known_wrong(read(), versions, backend)
+    assert [each.row.issue for each in found] == issues
+
+
+def test_a_run_warns_before_it_begins_of_the_arm() -> None:
+    chosen = Selection("smoke", models=("mlp",), backends=("jax", "jax@0.10.2", "onnxruntime"))
+    (warning,) = [each for each in plan.make(chosen, available=[0, 1]).warnings if each.code == notices.KNOWN_WRONG]
+    assert warning.about == "jax@0.10.2"
+    assert warning.message.startswith("jax 0.10.2 is known to answer wrongly on CPUs: ")
+    assert "jax-ml/jax 39103" in warning.message
+
+
+def test_the_report_says_it_beside_the_arm_too() -> None:
+    run = make_run(models=("mlp",), backends=("jax", "onnxruntime"), scenarios=("latency",))
+    warning = notices.known_wrong("jax", "jax 0.10.2 is known to answer wrongly.", "Use another.")
+    page = html.render(run, analysis.analyse(run))
+    assert "known to answer wrongly" not in page, "records made before stay as they are"
+    run = msgspec.structs.replace(run, warnings=(*run.warnings, warning))
+    page = html.render(run, analysis.analyse(run))
+    assert page.count("jax 0.10.2 is known to answer wrongly.") >= 2
+    assert "jax: jax 0.10.2 is known to answer wrongly." in page

@@ -156,7 +156,7 @@ def test_files_of_a_plug_in_are_kept_apart_and_made_again_when_it_changes(artifa
 
         def export(worker_sha256: str) -> ModelFile:
             exporter = msgspec.structs.replace(EXPORTER, worker_sha256=worker_sha256)
-            return artifacts.exported("mlp", "fp32", 1, exporter=exporter, launcher=launcher, file_format=tflite)
+            return artifacts.exported("mlp", "fp32", 1, exporter=exporter, launcher=launcher, form=tflite)
 
         first = export("1")
         assert export("2") == first, "the tool's own code decides nothing of it"

@@ -9,7 +9,7 @@ import pytest
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Absent
-from levelfield.report import html, markdown, results, tables, terminal
+from levelfield.report import html, results, tables, terminal
 from levelfield.report.export import columns_of, rows, write_csv
 from levelfield.report.results import Timed
 from levelfield.report.tables import Cell, Column
@@ -35,7 +35,7 @@ def test_a_column_that_is_added_is_in_every_format(monkeypatch: pytest.MonkeyPat
     assert f"Slowest launch,{NBSP}µs</th>" in page
     assert f'<td class="num">{written}</td></tr>' in page
     assert "slowest" in printed(partial(terminal.show, run, analysis), 160)
-    heading, _, first, *_ = markdown.of(table)
+    heading, _, first, *_ = tables.in_markdown(table)
     assert heading.endswith("| slowest launch, µs |")
     assert first.endswith(f"| {written} |")
     stream = io.StringIO()

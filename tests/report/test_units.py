@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from levelfield.analysis.types import Estimate
-from levelfield.report import markdown, units
+from levelfield.report import tables, units
 from tests.report.plain import plain
 
 
-@pytest.mark.parametrize("module", [markdown, units])
+@pytest.mark.parametrize("module", [tables, units])
 def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

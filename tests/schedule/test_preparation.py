@@ -11,7 +11,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection
 from levelfield.prepare.artifacts import Artifacts
 from levelfield.prepare.own_model import python_file, reference
-from levelfield.prepare.own_model.exported import Exported
+from levelfield.prepare.own_model.python_file import Exported
 from levelfield.record.schema import Image, OwnFile
 from levelfield.schedule import preparation
 from levelfield.schedule.listener import SilentListener

@@ -27,7 +27,7 @@ from levelfield.compare.formats.junit import Kind, Test
 from levelfield.compare.formats.junit import document as junit_document
 from levelfield.compare.phrases import clean
 from levelfield.compare.types import Outcome
-from levelfield.report.markdown import table
+from levelfield.report.tables import markdown as table
 from levelfield.report.units import plural
 from levelfield.terminals import markdown_code as code
 from levelfield.terminals import markdown_text as text
@@ -153,7 +153,6 @@ class _Family(NamedTuple):
 
 
 def openmetrics(fleet: Fleet) -> str:
-    """Return the verdict as OpenMetrics text."""
     return "".join(f"{line}\n" for line in _openmetrics(fleet))
 
 

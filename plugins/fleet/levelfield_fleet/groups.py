@@ -38,7 +38,6 @@ class Peers(msgspec.Struct, frozen=True):
 
 
 def by_hardware(fleet: Mapping[str, Sequence[Reduced]]) -> tuple[tuple[Peers, ...], tuple[str, ...]]:
-    """Group the nodes of a fleet by their hardware."""
     groups_of: dict[str, dict[str, tuple[Reduced, ...]]] = {}
     notes = []
     for name in sorted(fleet):

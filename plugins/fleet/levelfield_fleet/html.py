@@ -27,8 +27,6 @@ _CLASSES = dict(zip(NodeVerdict, ("bad", "bad", "slow", "odd", "odd", "fast", "n
 
 
 class _Square(NamedTuple):
-    """A cell of the heat map."""
-
     text: str
     kind: str
     """Its class."""
@@ -37,8 +35,6 @@ class _Square(NamedTuple):
 
 
 class _Map(NamedTuple):
-    """The heat map of a group of like nodes."""
-
     group: Group
     results: Sequence[ResultFacts]
     """The columns: the case with the most that is not fine first."""

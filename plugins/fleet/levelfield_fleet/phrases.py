@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from levelfield.compare.phrases import clean, cost, factor, in_words, value
 from levelfield.report import units
-from levelfield.report.markdown import interval
 from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 
 SIGNS: Mapping[NodeVerdict, str] = MappingProxyType(dict(zip(NodeVerdict, "≠✗▲≈◆▼?·", strict=True)))
@@ -21,8 +20,6 @@ _DIGEST = 12
 
 
 class Section(NamedTuple):
-    """A table of a verdict."""
-
     title: str
     caption: str
     headings: tuple[str, ...]
@@ -103,7 +100,6 @@ def of_group(group: Group) -> Section:
 
 
 def sections(fleet: Fleet) -> Iterator[Section]:
-    """Yield all tables that have rows."""
     main = nodes_that_are_not_fine(fleet), case_by_case(fleet), wrong_answers(fleet), what_differs(fleet)
     yield from (section for section in (*main, *map(of_group, fleet.groups)) if section.rows)
 
@@ -134,7 +130,7 @@ def deviation(cell: Cell, facts: ResultFacts | None) -> str:
     if cell.ratio is None:
         return ""
     if facts is None:
-        return interval(cell.ratio.value, cell.ratio.low, cell.ratio.high, factor)
+        return units.within(cell.ratio, factor)
     return in_words(cell.ratio, facts.case.scenario)
 
 
@@ -148,7 +144,6 @@ def in_a_cell(cell: Cell) -> str:
 
 
 def node(name: str) -> str:
-    """Return a node's name as it is shown."""
     return clean(name, 80)
 
 

@@ -34,15 +34,12 @@ _MOST_ENTRIES = 10 * MOST_NODES
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A folder with a record."""
-
     node: str
     """Name of the node: that of its folder, as it is shown."""
     folder: Path
 
     @property
     def record(self) -> Path:
-        """The record's file."""
         return files.file_of(self.folder)
 
     @property
@@ -53,8 +50,6 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The records under a folder."""
-
     nodes: tuple[str, ...]
     """All nodes, those without a record among them, in the order of their folders' names."""
     places: tuple[Place, ...]
@@ -144,8 +139,6 @@ FEW = 8
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """A record that was not read."""
-
     reason: str
     """A sentence that names the record."""
 

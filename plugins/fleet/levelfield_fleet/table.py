@@ -33,8 +33,6 @@ _PARTS: tuple[tuple[str, Callable[[Reduced, Answer], frozenset[str]]], ...] = (
 
 
 class Result(msgspec.Struct, frozen=True):
-    """A case of an arm."""
-
     id: str
     """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`, or `canary`."""
     arm: str
@@ -42,8 +40,6 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What one node has of one result."""
-
     answers: tuple[Answer, ...] = ()
     """With a cost that can be compared, one per run."""
     failed: str = ""
@@ -53,8 +49,6 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The results of a group."""
-
     group: Peers
     results: tuple[Result, ...]
     entries: dict[tuple[str, str], Entry]
@@ -80,7 +74,6 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def collect(group: Peers) -> Table:
-    """Collect the results of a group."""
     results: dict[str, Result] = {}
     given: dict[str, dict[str, list[tuple[Reduced, Answer]]]] = {}
     for node, runs in group.nodes.items():

@@ -102,7 +102,6 @@ def _more(count: int, what: str) -> str:
 
 
 def few_peers(peers: int) -> str:
-    """Say that so many peers are too few."""
     number = units.plural(peers, "peer") if peers else "no peer"
     return f"{number} of like hardware, {FEWEST_PEERS} are needed"
 

@@ -14,7 +14,6 @@ from levelfield.analysis import (
     money,
     ranks,
     scaling,
-    sizes,
     time_spent,
     types,
     whole_launch,
@@ -50,9 +49,9 @@ class Analysis:
         return scaling.tradeoffs(self.run, self.blocks)
 
     @cached_property
-    def by_size(self) -> tuple[sizes.BySize, ...]:
+    def by_size(self) -> tuple[scaling.BySize, ...]:
         """A user's own file at several sizes or batches."""
-        return sizes.by_size(self.run, self.blocks)
+        return scaling.by_size(self.run, self.blocks)
 
     @cached_property
     def scalings(self) -> tuple[scaling.Scaling, ...]:

@@ -46,9 +46,7 @@ def to_target(training: Convergence) -> Evaluation | None:
     An untrusted record may hold evaluations without a time, which are skipped.
     """
     reached = (
-        point
-        for point in training.points
-        if point.accuracy >= training.target and point.elapsed_ns > 0 and point.step > 0
+        each for each in training.points if each.accuracy >= training.target and each.elapsed_ns > 0 and each.step > 0
     )
     return next(reached, None)
 

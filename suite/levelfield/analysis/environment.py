@@ -59,9 +59,7 @@ def environment(run: Run) -> Environment:
     for arm, launches in _launches(run).items():
         found[arm_group(arm)] = _arm(launches)
     return {
-        group: {name: shortened(value, LONGEST) for name, value in facts.items()}
-        for group, facts in found.items()
-        if facts
+        group: {key: shortened(text, LONGEST) for key, text in facts.items()} for group, facts in found.items() if facts
     }
 
 

@@ -60,9 +60,7 @@ def value_ns(launch: LoadGenLaunch) -> float | None:
         return 1e9 / rate if rate is not None else None
     if launch.scenario == "Offline":
         return _geometric_mean(
-            1e9 / each.per_second
-            for each in launch.tests
-            if not isinstance(each.per_second, Absent) and each.per_second > 0
+            1e9 / it.per_second for it in launch.tests if not isinstance(it.per_second, Absent) and it.per_second > 0
         )
     name = PERCENTILES[launch.scenario]
     return _geometric_mean(

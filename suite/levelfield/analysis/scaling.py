@@ -1,4 +1,4 @@
-"""Cases that differ in one property alone: threads, processes or precision.
+"""Cases that differ in one property alone: threads, processes, precision, or a size of a user's own file.
 
 **Threads and processes.** A speed-up is that of an arm over itself with the fewest, efficiency the share of it that was
 added.
@@ -18,7 +18,7 @@ References
 G. M. Amdahl (1967). Validity of the single processor approach to achieving large scale computing capabilities. AFIPS.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -102,9 +102,7 @@ def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:
                 faster = estimates.ratio(base[row.arm], costs[row.arm], ended=EndedBy.PLAN)
             levels.append(Level(member.case.precision, row, faster, _computed(member.block, row.arm)))
     return Tradeoff(
-        case=group[0].case,
-        precisions=tuple(dict.fromkeys(member.case.precision for member in group)),
-        levels=tuple(levels),
+        case=group[0].case, precisions=tuple(dict.fromkeys(each.case.precision for each in group)), levels=tuple(levels)
     )
 
 
@@ -187,3 +185,79 @@ def _point(count: int, row: Row, costs: dict[int, float], first: dict[int, float
     return Point(
         count=count, row=row, speed_up=faster, efficiency=faster.scaled(fewest / count) if faster is not None else None
     )
+
+
+BATCH = "batch"
+
+
+class SizePoint(msgspec.Struct, frozen=True):
+    size: int
+    row: Row
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One arm, with all sizes but one held."""
+
+    arm: str
+    backend: str
+    held: str
+    """The other sizes, `height 32, batch 1`; empty where one size alone was varied."""
+    points: tuple[SizePoint, ...]
+    """In rising order."""
+
+    def at(self, size: int) -> Row | None:
+        return next((point.row for point in self.points if point.size == size), None)
+
+
+class BySize(msgspec.Struct, frozen=True):
+    """The time of a call of every arm by size, in one precision and with one number of threads."""
+
+    case: Case
+    """The first of its cases."""
+    file: str
+    over: str
+    """The dimension that is varied, or `batch`."""
+    sizes: tuple[int, ...]
+    lines: tuple[Line, ...]
+
+
+def by_size(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[BySize, ...]:
+    """Return the times of a call by size; empty where the file was measured at one size."""
+    own = run.settings.own
+    if own is None:
+        return ()
+    dimensions = {each.model: each.dimensions for each in own.sized}
+    groups: dict[tuple[object, ...], list[Member]] = {}
+    for block, found in zip(run.blocks, blocks, strict=True):
+        case = block.case
+        if isinstance(found, TimedBlock) and case.model in dimensions and not case.stays_on_device:
+            groups.setdefault((case.precision, case.threads, case.device), []).append(Member(block, found))
+    made = (_group(own.file, list(own.dimensions), dimensions, group) for group in groups.values())
+    return tuple(each for each in made if each is not None)
+
+
+def _group(
+    file: str, names: Sequence[str], dimensions: Mapping[str, Mapping[str, int]], group: Sequence[Member]
+) -> BySize | None:
+    sizes = [{**dimensions[each.case.model], BATCH: each.case.batch} for each in group]
+    varied = [name for name in (*names, BATCH) if len({each.get(name) for each in sizes}) > 1]
+    if not varied:
+        return None
+    over, *rest = varied
+    lines: dict[tuple[str, str, str], dict[int, Row]] = {}
+    for size, member in zip(sizes, group, strict=True):
+        held = ", ".join(f"{name} {size[name]}" for name in rest if name in size)
+        for row in member.rows():
+            if over in size:
+                lines.setdefault((held, row.arm, row.backend), {}).setdefault(size[over], row)
+    return BySize(
+        case=group[0].case,
+        file=file,
+        over=over,
+        sizes=tuple(sorted({each[over] for each in sizes if over in each})),
+        lines=tuple(Line(arm, backend, held, _points(rows.items())) for (held, arm, backend), rows in lines.items()),
+    )
+
+
+def _points(rows: Iterable[tuple[int, Row]]) -> tuple[SizePoint, ...]:
+    return tuple(SizePoint(size, row) for size, row in sorted(rows, key=lambda each: each[0]))

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from levelfield.analysis import collect, hardware, machine, processor, types
 from levelfield.backends import registry
-from levelfield.compatibility import frameworks, gate, libraries
+from levelfield.compatibility import gate, libraries
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Absent, Arm, Image, Run, Warning_
 from levelfield.statistics.student import MIN_LAUNCHES
@@ -180,7 +180,7 @@ def _of_versions(run: Run) -> Iterator[Warning_]:
     for arm in arms.values():
         image = _image_of(arm, run)
         if arm.ordinal == 1 and image is not None and image.launcher != "host":
-            for known in frameworks.known_wrong(table, image.distributions, arm.backend):
+            for known in libraries.known_wrong(table, image.distributions, arm.backend):
                 if run.settings.own is not None or not known.row.own:
                     yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)
 

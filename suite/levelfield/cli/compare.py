@@ -1,4 +1,4 @@
-"""`levelfield compare` and `levelfield baseline`: runs that were measured before, and what they are held against."""
+"""`levelfield compare`, `baseline` and `history`: runs that were measured before, and what they are compared with."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -118,7 +118,6 @@ def compare(
 
 
 def end(found: "Comparison", targets: Iterable[tuple[Path, str]], format_: str | None) -> NoReturn:
-    """Write a comparison to files, show it, and exit with its code."""
     from levelfield.compare.formats import WRITERS, terminal
 
     write(found, targets)
@@ -169,7 +168,6 @@ def formats_of(
 
 
 def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
-    """Write a comparison to files."""
     from levelfield.compare.formats import WRITERS
     from levelfield.record.files import write_atomically
 
@@ -280,3 +278,58 @@ def derive(
     write_atomically(target, content(gate), named=True)
     gate_runs.show(gate, terminals.console())
     terminals.say(terminals.console(), f"Gate: {target}")
+
+
+_MOST_SERIES = 12
+"""Most series that are shown in full; more are only listed."""
+
+
+@click.command()
+@click.argument("case", required=False)
+@REPORTS
+@click.option(
+    "--labelled",
+    is_flag=True,
+    help="Include runs that are not results: smoke runs, injected slowdowns, demonstrations.",
+)
+@MARGIN
+@click.option("--last", type=click.IntRange(1), default=30, help="Number of runs to list.")
+@JSON
+def history(case: str | None, reports: Path, *, labelled: bool, margin: float, last: int, as_json: bool) -> None:
+    """Show the trend of CASE over runs.
+
+    CASE is the id of a result, a part of it, or a pattern such as 'onnxruntime/*/latency/*'. Without CASE, all results
+    are listed.
+    """
+    from levelfield.analysis import summaries
+    from levelfield.compare import trend, trend_show
+    from levelfield.report.tables import text
+
+    console = terminals.console(stderr=as_json)
+    if not reports.is_dir():
+        raise LevelfieldError(
+            f"There is no folder {reports} with runs.",
+            fix="Measure some (`levelfield bench`), or name it with --reports.",
+        )
+    found, skipped = summaries.read_all(reports, lambda line: terminals.show(console, [text(line, "dim")]))
+    terminals.show(console, (text(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped))
+    runs = trend.in_order(found)
+    results = trend.results(runs)
+    chosen = trend.series(runs, results if case is None else trend.matching(case, results), labelled=labelled)
+    if case is not None and not chosen:
+        raise LevelfieldError(
+            "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
+            fix="Show them with --labelled.",
+        )
+    if as_json:
+        from levelfield.cli.json import print_json
+
+        print_json(trend.trends(runs, chosen, margin=margin))
+    elif not chosen:
+        terminals.show(console, [text("The history holds no runs that are results yet.", "dim")])
+    elif case is not None and len(chosen) <= _MOST_SERIES:
+        terminals.show(console, trend_show.shown(trend.trends(runs, chosen, margin=margin), last=last))
+    else:
+        terminals.show(console, trend_show.overview(chosen))
+        if case is not None:
+            terminals.show(console, [text("Several match; name one to see its trend.", "dim")])

@@ -29,7 +29,6 @@ class SectionedCommand(click.Command):
     """A command whose help lists its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
         for title, rows in option_rows(self, ctx):
             with formatter.section(title):
                 formatter.write_dl(rows)
@@ -80,7 +79,6 @@ class ToolGroup(click.Group):
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, or one that says what to install."""
         if cmd_name not in self.commands:
             self.list_commands(ctx)
         if cmd_name in DISTRIBUTIONS and cmd_name not in self.commands:

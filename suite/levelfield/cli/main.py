@@ -11,9 +11,8 @@ from rich.markup import escape
 
 from levelfield import terminals
 from levelfield.cli import completion, config, images, machine, measure, share
-from levelfield.cli.compare import baseline, compare
+from levelfield.cli.compare import baseline, compare, history
 from levelfield.cli.help import ToolGroup
-from levelfield.cli.history import history
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError, one_line

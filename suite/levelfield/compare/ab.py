@@ -133,7 +133,6 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
 
 
 def _view(run: Run, own: Arm, other: Arm) -> Run:
-    """Return the run with one of its arms alone."""
     image, foreign = (
         (arm.launcher or run.settings.launcher, arm.image, stem(arm.variant, arm.version)) for arm in (own, other)
     )

@@ -212,10 +212,7 @@ def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
         return f"Nothing that is recorded about the environment changed between the sides.{tail}"
     # A version says more than the digests that change with it, or than what only one side recorded.
     found.sort(
-        key=lambda entry: (
-            NOT_THERE in (entry[1].old, entry[1].new),
-            phrases.value(entry[1].new) != phrases.clean(entry[1].new),
-        )
+        key=lambda it: (NOT_THERE in (it[1].old, it[1].new), phrases.value(it[1].new) != phrases.clean(it[1].new))
     )
     named = [f"{phrases.clean(title, 60)}: {phrases.change(change)}" for title, change in found[:MOST_CHANGES]]
     more = f"; and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""

@@ -158,7 +158,6 @@ def _differences(runs: Sequence[Reduced]) -> Iterator[str]:
 
 
 def _why_none(results: CaseResults) -> str:
-    """Say why a case has no limit; empty where it has one."""
     costs = results.costs
     if len(costs) < results.runs:
         why = next((answer.reason for answer in results.answers if answer.reason and answer.cost is None), "")

@@ -93,11 +93,7 @@ def reproduction_policy(allowed: float) -> Policy:
         worse="any change",
         adds_to="new side",
         most_replicates=MOST_LAUNCHES,
-        words={
-            Verdict.SAME: Verdict.REPRODUCED,
-            Verdict.FASTER: Verdict.DIFFERS,
-            Verdict.SLOWER: Verdict.DIFFERS,
-        },
+        words={Verdict.SAME: Verdict.REPRODUCED, Verdict.FASTER: Verdict.DIFFERS, Verdict.SLOWER: Verdict.DIFFERS},
     )
 
 

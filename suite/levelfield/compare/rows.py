@@ -120,9 +120,7 @@ def compare_rows(
     turns = order_in_time.pairs_in_turns(*([run.moment for run in side] for side in (old, new)))
     given = _Sides(old, new, gate, turns)
     drafts = [
-        draft
-        for draft in _drafts(given, pairs)
-        if selection.includes((draft.row.old_arm, draft.row.new_arm), draft.row.case)
+        one for one in _drafts(given, pairs) if selection.includes((one.row.old_arm, one.row.new_arm), one.row.case)
     ]
     rows = judge_rows(drafts, change_policy(gate), longest_seconds=MOST_FURTHER_SECONDS)
     return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))

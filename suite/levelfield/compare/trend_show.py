@@ -69,7 +69,6 @@ def answer(series: Series, found: Trend) -> str:
 
 
 def _points(one: SeriesTrend, last: int) -> Table:
-    """Return a table of the newest runs, one a line."""
     series, changed = one.series, {change.run: change.ratio for change in one.changes}
 
     def remark(point: Point) -> Cell:

@@ -249,18 +249,9 @@ def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str
 
 
 _ORDER = (
-    Verdict.FAILED,
-    Verdict.UNEQUAL,
-    Verdict.MOVED,
-    Verdict.SLOWER,
-    Verdict.MORE_MEMORY,
-    Verdict.NOT_ATTRIBUTABLE,
-    Verdict.DRIFTED,
-    Verdict.UNDECIDED,
-    Verdict.FASTER,
-    Verdict.LESS_MEMORY,
-    Verdict.SAFE,
-)
+    Verdict.FAILED, Verdict.UNEQUAL, Verdict.MOVED, Verdict.SLOWER, Verdict.MORE_MEMORY, Verdict.NOT_ATTRIBUTABLE,
+    Verdict.DRIFTED, Verdict.UNDECIDED, Verdict.FASTER, Verdict.LESS_MEMORY, Verdict.SAFE,
+)  # fmt: skip
 """Verdicts in the order in which they are counted; others follow."""
 
 

@@ -31,7 +31,6 @@ def key(version: str) -> Version:
 
 
 def is_version(text: str) -> bool:
-    """Say whether a text can be compared as a version."""
     return _VERSION.fullmatch(text) is not None
 
 
@@ -230,8 +229,7 @@ def check(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
     """
     if nvidia.driver is None:
         return _refused(
-            f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.",
-            nvidia.fix or "Use the CPU variant.",
+            f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.", nvidia.fix or "Use the CPU variant."
         )
     needs = requirement(table, release)
     if needs is None:
@@ -305,12 +303,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(
-    table: Table,
-    nvidia: Nvidia,
-    variants: Mapping[str, str],
-    *,
-    requested: str | None = None,
-    gpu: int | None = None,
+    table: Table, nvidia: Nvidia, variants: Mapping[str, str], *, requested: str | None = None, gpu: int | None = None
 ) -> Choice:
     """Choose the newest variant that runs on the driver and on the GPUs.
 

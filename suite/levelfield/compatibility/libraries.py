@@ -1,9 +1,15 @@
-"""CUDA libraries of images: which are known to compute wrongly, are not of their lock, or do not fit a driver."""
+"""Libraries and frameworks of images: which compute wrongly, are not of their lock, or do not fit a driver.
+
+By `images/compatibility.toml`. A test runs the case of each framework that is known to answer wrongly on CPUs, in the
+locked version that does, and in one that does not.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from levelfield.compatibility.gate import Gpu, Nvidia, Rule, Table, check, from_facts, is_version, key
+import msgspec
+
+from levelfield.compatibility.gate import Gpu, Nvidia, Rule, Table, WrongAnswer, check, from_facts, is_version, key
 from levelfield.record import warnings as notices
 from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Fingerprint, Image, Launch, Library, Warning_
@@ -129,3 +135,34 @@ def _images(table: Table, nvidia: Nvidia, images: Iterable[Image]) -> Iterator[W
         versions = libraries(image.distributions)
         for rule in matching(table, versions, nvidia.gpus):
             yield notices.known_bad(f"{image.name} {image.variant}", sentence(rule, versions), rule.remedy)
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A version that is installed or locked, and what is known of it."""
+
+    distribution: str
+    version: str
+    row: WrongAnswer
+
+    @property
+    def sentence(self) -> str:
+        """`onnxruntime 1.22.1 is known to answer wrongly on CPUs: AveragePool … (microsoft/onnxruntime 26708).`."""
+        of = f" in {' and '.join(self.row.backends)}" if self.row.backends else ""
+        return (
+            f"{self.distribution} {self.version} is known to answer wrongly on CPUs{of}: {self.row.where} "
+            f"({self.row.issue})."
+        )
+
+
+def known_wrong(table: Table, versions: Mapping[str, str], backend: str | None = None) -> Iterator[Known]:
+    """Yield what is known of the frameworks of a lock or an environment that compute on CPUs.
+
+    `versions`: distribution to version. `backend`: the one that is asked about; None: all that they serve.
+    """
+    for row in table.wrong_answer:
+        for name in row.distributions:
+            version = versions.get(name, "").partition("+")[0]
+            if not is_version(version) or not row.contains(version):
+                continue
+            if backend is None or not row.backends or backend in row.backends:
+                yield Known(name, version, row)

@@ -167,11 +167,7 @@ def _load(client: docker.DockerClient, base: Base, folder: Path, progress: Progr
 
 def _image(base: Base, tag: str, layers: Sequence[Layer]) -> loading.Image:
     size_bytes = sum(layer.size_bytes for layer in layers)
-    labels = {
-        "levelfield.image": f"base-{base.name}",
-        engine.IDENTITY: base.identity,
-        engine.SIZE: str(size_bytes),
-    }
+    labels = {"levelfield.image": f"base-{base.name}", engine.IDENTITY: base.identity, engine.SIZE: str(size_bytes)}
     architecture = catalogue.current_architecture().debian
     config = {"Cmd": ["/bin/sh"], "Labels": labels}
     return loading.image(tag, [layer.diff_id for layer in layers], architecture=architecture, config=config)

@@ -53,7 +53,6 @@ class Recipe(msgspec.Struct, frozen=True):
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels of the final image."""
         return {
             "levelfield.image": self.lock.image,
             "levelfield.variant": catalogue.stem(self.lock.variant, self.lock.version),
@@ -260,7 +259,6 @@ class Cost(msgspec.Struct, frozen=True):
     """Wheels to be fetched whose size no lock knows: they are in none of the figures."""
 
     def sentence(self) -> str:
-        """Return it as a sentence for people."""
         if not self.making:
             return "Everything needed is built already."
         if self.unsized:

@@ -44,8 +44,6 @@ _DAMAGED = "Copy it again, or make it anew with levelfield images bundle."
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of a bundle."""
-
     name: str
     """`wheels/…` or `debs/…`: its path in the cache."""
     sha256: str
@@ -61,12 +59,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def pack(
-    images: Iterable[Reference],
-    out: Path,
-    *,
-    bases: bool = True,
-    tool: bool = True,
-    progress: Progress = silent,
+    images: Iterable[Reference], out: Path, *, bases: bool = True, tool: bool = True, progress: Progress = silent
 ) -> Manifest:
     """Fetch what is missing and write a bundle; a file that was there is replaced as a whole, or not at all.
 
@@ -118,8 +111,6 @@ def _write(chosen: dict[str, Path], out: Path) -> Manifest:
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """Result of unpacking a bundle."""
-
     files: int
     """Files that are in the cache now."""
     already_cached: int

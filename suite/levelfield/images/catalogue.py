@@ -116,8 +116,6 @@ class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """One wheel of a lock: exactly these bytes."""
-
     name: str
     version: str
     file: str

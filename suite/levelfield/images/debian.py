@@ -96,7 +96,6 @@ def missing(lock: BaseLock, base: str) -> tuple[Package, ...]:
 
 
 def text(lock: BaseLock) -> str:
-    """Return a lock as its file holds it."""
     lines = [
         "# Written by `nox -s lock`: every Debian package of the bases. `images/indexes.toml` says where to get them.",
         "",

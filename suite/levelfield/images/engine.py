@@ -218,7 +218,6 @@ def clean() -> None:
 
 
 def clean_cache() -> None:
-    """Empty the cache."""
     try:
         for folder in folders_to_clean()[0]:
             shutil.rmtree(folder)

@@ -67,7 +67,6 @@ def location(lock: catalogue.Lock, python_version: str) -> Path:
 
 
 def is_complete(folder: Path) -> bool:
-    """Return whether an environment was finished."""
     return (folder / _MARKER).is_file()
 
 

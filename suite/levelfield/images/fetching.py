@@ -28,8 +28,6 @@ _STORES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.c
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A file to be fetched."""
-
     title: str
     """For people: `libssl3 3.0.15-1`."""
     path: Path
@@ -95,11 +93,7 @@ def host(address: str) -> str:
 
 
 def fetch(
-    files: Iterable[Wanted],
-    *,
-    lost: str,
-    progress: Callable[[str], None],
-    timeout_s: tuple[float, float] = _TIMEOUT_S,
+    files: Iterable[Wanted], *, lost: str, progress: Callable[[str], None], timeout_s: tuple[float, float] = _TIMEOUT_S
 ) -> None:
     """Fetch files, several at a time; what was begun earlier is continued.
 
@@ -236,7 +230,6 @@ def _translated(*, lasting: bool) -> Iterator[None]:
 
 
 def reason_of(error: RequestException) -> Reason:
-    """Return why a request failed."""
     cause = error.args[0] if error.args else None
     if isinstance(error, ProxyError):
         return Reason.PROXY

@@ -118,8 +118,6 @@ def _folder(name: str) -> tarfile.TarInfo:
 
 
 class _Hashing(io.RawIOBase):
-    """A stream that hashes what goes through it."""
-
     def __init__(self, target: BinaryIO) -> None:
         self.digest = hashlib.sha256()
         self._target = target

@@ -49,7 +49,6 @@ class Image(msgspec.Struct, frozen=True):
 
 
 def image(tag: str, layers: Sequence[str], *, architecture: str, config: Mapping[str, Any]) -> Image:
-    """Return an image of these layers."""
     content = {
         "architecture": architecture,
         "config": {name: value for name, value in config.items() if value},

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from levelfield.compatibility import frameworks, gate
+from levelfield.compatibility import gate, libraries
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, locks, registries, version_locks
 from levelfield.images.catalogue import Lock, Pin
@@ -129,7 +129,7 @@ def _checked(lock: Lock, progress: Progress) -> Checked:
         outdated=outdated,
         problem=problem,
         withdrawn=gone,
-        wrong=tuple(each.sentence for each in frameworks.known_wrong(gate.read(), versions)),
+        wrong=tuple(each.sentence for each in libraries.known_wrong(gate.read(), versions)),
     )
 
 

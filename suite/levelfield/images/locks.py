@@ -16,14 +16,7 @@ from levelfield.backends.info import ONNX
 from levelfield.compatibility import libraries
 from levelfield.compatibility.gate import is_version, minor
 from levelfield.errors import LevelfieldError
-from levelfield.images import (
-    base,
-    catalogue,
-    debian,
-    registries,
-    version_locks,
-    wheels,
-)
+from levelfield.images import base, catalogue, debian, registries, version_locks, wheels
 from levelfield.images.catalogue import PYTHON, Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.images.wheels import Progress, silent
@@ -31,13 +24,7 @@ from levelfield.paths import images_root
 from levelfield.record.references import is_cuda_build, parse, split_python
 
 _FAMILY = re.compile(r"-cu(\d\d)$")
-_OF_RELEASE = (
-    "nvidia-cuda-",
-    "nvidia-nvjitlink",
-    "nvidia-nvtx",
-    "nvidia-nvvm",
-    "cuda-bindings",
-)
+_OF_RELEASE = ("nvidia-cuda-", "nvidia-nvjitlink", "nvidia-nvtx", "nvidia-nvvm", "cuda-bindings")
 """Prefixes of names whose version is that of the CUDA release. cuBLAS, cuFFT and others have their own."""
 STUBS = re.compile(r"tensorrt(-cu\d+)?(-libs|-bindings)?|tensorrt-(lean|dispatch).*")
 """Projects whose file on the default index is only a program that fetches the real thing from elsewhere, unhashed."""

@@ -59,10 +59,7 @@ _HOST = re.compile(r"host='([^']+)'|https?://(?:[^/\s`']*@)?([^/\s`':]+)")
 
 
 def run(
-    command: Sequence[str],
-    *,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output; the kernel kills it if this process is killed.
 

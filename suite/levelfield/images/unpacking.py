@@ -94,7 +94,6 @@ class Tree:
         return sorted(path for path in self.entries if path.startswith(f"{folder}/"))
 
     def read(self, path: str) -> bytes:
-        """Return a plain file's content."""
         entry = self.entries[path]
         return os.pread(self._spool.file.fileno(), entry.header.size, entry.start)
 

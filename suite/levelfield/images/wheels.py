@@ -93,7 +93,6 @@ def check(file: Path, expected: str) -> Path:
 
 
 def digest(file: Path) -> str:
-    """Return the SHA-256 of a plain file, hexadecimal."""
     with untrusted.open_plain(file) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

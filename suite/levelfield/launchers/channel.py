@@ -33,8 +33,6 @@ class LineTooLong(Exception):  # noqa: N818
 
 
 class Ending(NamedTuple):
-    """How a worker process ended."""
-
     code: int | None
     """Exit code; None where it is not known."""
     out_of_memory: bool
@@ -145,7 +143,6 @@ class Channel(abc.ABC):
         return self._lines.waiting()
 
     def stderr_tail(self) -> str:
-        """Return the end of what the worker wrote to stderr."""
         return self._lines.tail()
 
     @abc.abstractmethod

@@ -20,15 +20,7 @@ import requests.exceptions
 from docker.types import DeviceRequest
 
 from levelfield.errors import LevelfieldError, clause
-from levelfield.launchers.channel import (
-    Channel,
-    ChannelTimeout,
-    Ending,
-    LineTooLong,
-    read_some,
-    send_all,
-    wait_readable,
-)
+from levelfield.launchers import channel
 from levelfield.machine.doctor import INSTALL
 from levelfield.machine.engine import ENGINE_ERRORS, short
 
@@ -50,7 +42,7 @@ SIGKILLED = 128 + 9
 """Exit code of a container that ended by SIGKILL."""
 
 
-class ContainerChannel(Channel):
+class ContainerChannel(channel.Channel):
     """A container's attached streams: raw bytes in, framed stdout and stderr out."""
 
     def __init__(
@@ -75,7 +67,7 @@ class ContainerChannel(Channel):
         self._ended = False
 
     def send(self, line: bytes) -> None:
-        send_all(self._socket.fileno(), line + b"\n")
+        channel.send_all(self._socket.fileno(), line + b"\n")
 
     def descriptors(self) -> tuple[int, ...]:
         return () if self._eof else (self._socket.fileno(),)
@@ -85,7 +77,7 @@ class ContainerChannel(Channel):
 
     def _read(self, _: Sequence[int]) -> None:
         try:
-            chunk = read_some(self._socket.fileno())
+            chunk = channel.read_some(self._socket.fileno())
         except BlockingIOError:
             return
         except OSError:
@@ -132,15 +124,15 @@ class ContainerChannel(Channel):
         """Read until the engine closes the stream, which it does when the container is dead."""
         try:
             while not self._eof:
-                self._read(wait_readable(self.descriptors(), deadline))
-        except (ChannelTimeout, LineTooLong):
+                self._read(channel.wait_readable(self.descriptors(), deadline))
+        except (channel.ChannelTimeout, channel.LineTooLong):
             return
 
     def _kill(self) -> None:
         with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
             self._client.api.kill(self._container)
 
-    def ending(self) -> Ending:
+    def ending(self) -> channel.Ending:
         """Read the engine's event log: the container removes itself, so it can no longer be inspected.
 
         Raises LevelfieldError: when the engine is gone, or was started again: then this is no failure of the worker's.
@@ -158,7 +150,7 @@ class ContainerChannel(Channel):
                 "The container engine was started again, and its containers ended; what was measured is kept.",
                 fix="Go on with --resume.",
             )
-        return Ending(code=code, out_of_memory="oom" in events, killed_here=self._killed_here)
+        return channel.Ending(code=code, out_of_memory="oom" in events, killed_here=self._killed_here)
 
     def _events(self) -> dict[str, dict[str, str]]:
         """Return what has happened to the container so far, by action."""

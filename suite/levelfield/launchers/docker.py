@@ -39,8 +39,6 @@ REMOVE_ATTEMPTS, REMOVE_PAUSE_S = 10, 0.1
 
 
 class DockerLauncher:
-    """Launch workers through a Docker Engine."""
-
     kind: Literal["docker", "venv", "host"] = "docker"
 
     def __init__(self, client: docker.DockerClient, *, base: Source = "debian") -> None:
@@ -63,9 +61,7 @@ class DockerLauncher:
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
         return WorkerPaths(
-            artifacts=ARTIFACTS,
-            cache=CACHE if spec.cache else None,
-            export=EXPORT if spec.export else None,
+            artifacts=ARTIFACTS, cache=CACHE if spec.cache else None, export=EXPORT if spec.export else None
         )
 
     def launch(self, spec: LaunchSpec) -> Worker:

@@ -31,13 +31,7 @@ from levelfield.launchers.channel import (
     send_all,
     wait_readable,
 )
-from levelfield.launchers.protocol import (
-    Launcher,
-    LaunchSpec,
-    gpu_environment,
-    memory_environment,
-    worker_environment,
-)
+from levelfield.launchers.protocol import Launcher, LaunchSpec, gpu_environment, memory_environment, worker_environment
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.paths import package_root
 from levelfield.record.schema import Image
@@ -191,16 +185,9 @@ def start_process(command: list[str], name: str, variables: dict[str, str], code
 
 
 PASSED_ON = (
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "PYTHONPATH",
-    "CUDA_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES",
-    "CUDA_HOME",
-    "CUDA_PATH",
-    "TRITON_LIBCUDA_PATH",
-    "TRITON_PTXAS_PATH",
-)
+    "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CUDA_HOME",
+    "CUDA_PATH", "TRITON_LIBCUDA_PATH", "TRITON_PTXAS_PATH",
+)  # fmt: skip
 """Variables without which an interpreter, or a compiler that a framework brings, may not find its own libraries."""
 
 

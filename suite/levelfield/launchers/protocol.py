@@ -19,8 +19,6 @@ READY_TIMEOUT_S = 60.0
 
 
 class LaunchSpec(msgspec.Struct, frozen=True):
-    """One worker to start."""
-
     name: str
     """For people and labels: the arm and case."""
     image: Image

@@ -27,8 +27,6 @@ _V1 = {
 
 
 class _Mount(msgspec.Struct, frozen=True):
-    """A hierarchy of control groups, where it is mounted."""
-
     top: PurePosixPath
     """The group that is shown as the mount's own folder."""
     folder: Path

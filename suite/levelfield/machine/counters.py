@@ -109,7 +109,6 @@ def _thread_runs(thread: Path) -> bool:
 
 
 def growth(before: Value, after: Value, backwards: str) -> Value:
-    """Return by how much a counter grew."""
     return if_known(lambda new, old: new - old if new >= old else Absent(backwards), after, before)
 
 
@@ -216,10 +215,7 @@ def throttled_periods(content: bytes) -> int:
 
 
 def combined(
-    files: Sequence[Open],
-    combine: Callable[[list[int]], int],
-    without: str,
-    number: Callable[[bytes], int] = int,
+    files: Sequence[Open], combine: Callable[[list[int]], int], without: str, number: Callable[[bytes], int] = int
 ) -> Value:
     """Read one number from each file and combine them; absent also where one of them cannot be read."""
     if not files:

@@ -60,8 +60,6 @@ HELD_DOWN = 0.01
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Counters at one moment."""
-
     taken_ns: int
     energy_mj: Value
     ecc_errors: Value
@@ -125,7 +123,6 @@ class Device(Closing):
         return self._why if self._watch is None else self._watch.new_errors()
 
     def free_bytes(self) -> Value:
-        """Return how much of the GPU's memory is free now."""
         return if_known(lambda memory: int(memory.free), self._ask("nvmlDeviceGetMemoryInfo"))
 
     def others(self, pids: Collection[int]) -> dict[int, int] | Absent:

@@ -91,7 +91,6 @@ def container_engine() -> tuple[list[Finding], Facts]:
 
 
 def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
-    """Return why no engine answers."""
     topic, without = "container engine", "Without it the same locks run in virtual environments."
     if isinstance(error, PermissionError):
         message = f"One is running, but this user may not talk to it. {without}"
@@ -108,7 +107,6 @@ def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
 
 
 def engine_found(facts: Facts, there: Address) -> Finding:
-    """Describe the engine that answers."""
     message = (
         f"{facts['engine']} {facts['version']} (API {facts['API version']}), by {facts['named by']}, storage driver "
         f"{facts['storage driver']}, control groups v{facts['cgroup version']}."

@@ -35,8 +35,6 @@ ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSErr
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the engine is."""
-
     host: str
     """`unix://`, `tcp://` or `ssh://`, and what follows: it may name a machine, so it is shown and never recorded."""
     named_by: str

@@ -28,7 +28,6 @@ _FULL_SPEED = 0
 
 
 def of(nvml: Any, ask: Callable[..., Any], device: object) -> Facts:  # noqa: ANN401  (a module without types)
-    """Return the facts of a device."""
     ecc, mig = ask(nvml.nvmlDeviceGetEccMode, device), ask(nvml.nvmlDeviceGetMigMode, device)
     graphics, memory = nvml.NVML_CLOCK_GRAPHICS, nvml.NVML_CLOCK_MEM
     return {
@@ -116,7 +115,6 @@ def gpu(root: Path = ROOT) -> Facts:
 
 
 def problem() -> Problem | None:
-    """Return why no driver answers; None where one does."""
     with session() as nvml:
         return nvml if isinstance(nvml, Problem) else None
 

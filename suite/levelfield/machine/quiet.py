@@ -141,7 +141,6 @@ def memory(root: Path = ROOT) -> list[Finding]:
 
 
 def timer(root: Path = ROOT) -> Finding:
-    """Check the clock that samples are timed with."""
     step_ns = timer_step_ns()
     source = text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
     name = "" if isinstance(source, Absent) else f" (source `{source}`)"

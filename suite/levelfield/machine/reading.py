@@ -41,7 +41,6 @@ def text(path: Path) -> str | Absent:
 
 
 def integer(path: Path) -> int | Absent:
-    """Return the one integer a file holds."""
     content = text(path)
     if isinstance(content, Absent):
         return content

@@ -39,14 +39,8 @@ _BUSY = {
 _NO_FREQUENCY = "the kernel shows no frequency (usual on a virtual machine)"
 _NO_QUOTA = "no control group of the supervisor or a worker has a quota"
 _COUNTERS = (
-    "steal_ns",
-    "pressure_ns",
-    "context_switches",
-    "major_faults",
-    "swapped_pages",
-    "throttled",
-    "quota_throttled",
-)
+    "steal_ns", "pressure_ns", "context_switches", "major_faults", "swapped_pages", "throttled", "quota_throttled",
+)  # fmt: skip
 """Fields of a snapshot whose growth describes a window."""
 _RESET = "the counter went backwards: it was reset, or is another's"
 _TICKS = "/proc/stat (idle time subtracted, exact to 10 ms)"
@@ -105,7 +99,6 @@ class Signals(Closing):
         self._rapl.close()
 
     def snapshot(self, workers: Mapping[str, int]) -> Snapshot:
-        """Read all counters."""
         self._watch_quotas(("self", *workers.values()))
         stat, vmstat, pressure = map(_content, (self._stat, self._vmstat, self._pressure))
         lines = self._lines(stat)

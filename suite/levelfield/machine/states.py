@@ -27,8 +27,6 @@ PROBE = 1
 
 
 class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one run saw."""
-
     machine: str
     """`key_of` its machine."""
     day: dt.date

@@ -42,8 +42,6 @@ class Cpu(msgspec.Struct, frozen=True):
 
 
 class Node(msgspec.Struct, frozen=True):
-    """One NUMA node."""
-
     number: int
     cpus: tuple[int, ...]
     """Those that are online; none where the node has memory alone."""
@@ -110,7 +108,6 @@ def unknown(cpus: Sequence[int]) -> Topology:
 
 
 def read(root: Path = ROOT) -> Topology:
-    """Read the topology of this machine."""
     affinity = _affinity(root)
     numbers = online(root) or affinity or ()
     nodes = _nodes(numbers, root)

@@ -6,20 +6,6 @@ from levelfield.plan.names import CANARY, EXPORTER, all_images, default_models, 
 from levelfield.plan.types import Plan, Selection, answers
 
 __all__ = [
-    "CANARY",
-    "EXPORTER",
-    "Plan",
-    "Selection",
-    "all_images",
-    "answers",
-    "default_models",
-    "found_here",
-    "make",
-    "names_of_backends",
-    "names_of_models",
-    "of_record",
-    "pair",
-    "several",
-    "with_launches",
-    "with_timed_launches",
-]
+    "CANARY", "EXPORTER", "Plan", "Selection", "all_images", "answers", "default_models", "found_here", "make",
+    "names_of_backends", "names_of_models", "of_record", "pair", "several", "with_launches", "with_timed_launches",
+]  # fmt: skip

@@ -98,7 +98,6 @@ def numbered(arms: Sequence[Arm]) -> tuple[Arm, ...]:
 
 
 def is_installed(module: str) -> bool:
-    """Say whether this interpreter finds a module of this name."""
     return importlib.util.find_spec(module) is not None
 
 

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from levelfield import scenarios as registered
 from levelfield.backends import registry
-from levelfield.compatibility import frameworks
 from levelfield.compatibility import gate as compatibility
+from levelfield.compatibility import libraries
 from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
@@ -32,18 +33,15 @@ from levelfield.record.schema import Arm, Run, Warning_
 from levelfield.scenarios import Scenario
 from levelfield.zoo import models as zoo
 
+Available: TypeAlias = Sequence[int] | Topology | None
+"""CPUs that this process may use, or how they are arranged; None: the kernel is asked."""
 
-def make(
-    selection: Selection,
-    *,
-    available: Sequence[int] | Topology | None = None,
-    here: Nvidia | None = None,
-) -> Plan:
+
+def make(selection: Selection, *, available: Available = None, here: Nvidia | None = None) -> Plan:
     """Turn a selection into a plan.
 
-    `available`: CPUs this process may use, or how they are arranged; asked from the kernel where None. `here`: NVIDIA's
-    driver and GPUs; asked where None, and only where a GPU may be used. Raises LevelfieldError: unknown names (with the
-    close matches), and selections that cannot be.
+    `here`: NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used. Raises LevelfieldError:
+    unknown names (with the close matches), and selections that cannot be.
     """
     all_names = (*names_of_backends(), *registry.names_on_gpus_only())
     missing: tuple[Warning_, ...] = ()
@@ -68,12 +66,7 @@ def make(
 
 
 def pair(
-    selection: Selection,
-    first: str,
-    second: str,
-    *,
-    available: Sequence[int] | Topology | None = None,
-    here: Nvidia | None = None,
+    selection: Selection, first: str, second: str, *, available: Available = None, here: Nvidia | None = None
 ) -> Plan:
     """Plan blocks of exactly two arms, which may be the same thing twice.
 
@@ -86,11 +79,7 @@ def pair(
 
 
 def several(
-    selection: Selection,
-    arms: Sequence[Arm],
-    *,
-    available: Sequence[int] | Topology | None = None,
-    here: Nvidia | None = None,
+    selection: Selection, arms: Sequence[Arm], *, available: Available = None, here: Nvidia | None = None
 ) -> Plan:
     """Plan blocks of exactly these arms, which may be the same thing more than once; raises as `make` does."""
     named = arms
@@ -166,7 +155,7 @@ def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, 
     return place(arms, request, here or nvidia())
 
 
-def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
+def _assemble(selection: Selection, placement: Placement, available: Available) -> Plan:
     """Make the plan of arms that have been placed; what the user did not name comes from the profile."""
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
@@ -258,13 +247,13 @@ def _known_wrong(arms: Sequence[Arm], selection: Selection, device: str) -> Iter
     for arm in arms if device == "cpu" and selection.locked else ():
         if arm.ordinal == 1 and arm.launcher != "host":
             versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
-            for known in frameworks.known_wrong(table, versions, arm.backend):
+            for known in libraries.known_wrong(table, versions, arm.backend):
                 if known.row.own and selection.own is None:
                     continue
                 yield notices.known_wrong(arm.id, known.sentence, known.row.remedy)
 
 
-def _arranged(available: Sequence[int] | Topology | None) -> Topology:
+def _arranged(available: Available) -> Topology:
     if available is None:
         return topology.read()
     return available if isinstance(available, Topology) else topology.unknown(available)

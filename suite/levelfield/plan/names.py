@@ -20,7 +20,6 @@ EXPORTER = "exporter"
 
 
 def names_of_models() -> tuple[str, ...]:
-    """Return the models that can be measured."""
     return tuple(name for name in models.names() if name != CANARY)
 
 
@@ -54,8 +53,7 @@ def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
     if len(found) < len(numbers):
         twice = next(number for number in numbers if list(numbers).count(number) > 1)
         raise LevelfieldError(
-            f"{option} names {twice} twice.",
-            fix=f"Name every number once: {option} {','.join(map(str, found))}.",
+            f"{option} names {twice} twice.", fix=f"Name every number once: {option} {','.join(map(str, found))}."
         )
     return found
 
@@ -159,8 +157,7 @@ def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None
     single = [each for each in scenarios if each.decodes or each.operators]
     if DEFAULT not in precisions and single:
         raise LevelfieldError(
-            f"{single[0].name} is measured in fp32 alone.",
-            fix="Add fp32 to --precision, or ask for other scenarios.",
+            f"{single[0].name} is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )
 
 

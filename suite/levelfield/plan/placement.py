@@ -31,8 +31,6 @@ class DeviceRequest(msgspec.Struct, frozen=True):
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """Where each arm computes."""
-
     arms: tuple[Arm, ...]
     device: str = "cpu"
     gpu: int | None = None

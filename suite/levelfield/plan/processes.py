@@ -51,10 +51,7 @@ def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[i
     there = len(pool.cpus)
     if most > there:
         raise pool.too_small(
-            f"{most} processes were asked for",
-            most,
-            choose=f"--processes {there}",
-            why="each needs a CPU of its own",
+            f"{most} processes were asked for", most, choose=f"--processes {there}", why="each needs a CPU of its own"
         )
     found = cpu_pinning.counts(selection.threads, pool)
     if not selection.threads:

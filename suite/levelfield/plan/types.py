@@ -62,8 +62,6 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FileKey(NamedTuple):
-    """Which model file."""
-
     model: str
     form: str
     """Its precision, or that with a cache."""
@@ -72,8 +70,6 @@ class FileKey(NamedTuple):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What will be done, in this order."""
-
     profile: Profile
     blocks: tuple[Block, ...]
     models: tuple[str, ...]
@@ -119,7 +115,6 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> tuple[FileKey, ...]:
-        """The model files that are read."""
         return tuple(dict.fromkeys(key for case, arm in self._answers() if (key := file_key(case, arm)) is not None))
 
     @property

@@ -267,67 +267,46 @@ class Artifacts:
         )
 
     def exported(
-        self,
-        name: str,
-        precision: str,
-        batch: int,
-        *,
-        exporter: Image,
-        launcher: Launcher,
-        file_format: FileFormat = ONNX,
+        self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher, form: FileFormat = ONNX
     ) -> ModelFile:
         """Return a model as a file; export it if this exporter has not done so yet.
 
         Raises LevelfieldError: the exporter fails, or reports other files than it wrote.
         """
-        relative = self.export_folder(name, precision, batch, exporter, file_format)
+        relative = self.export_folder(name, precision, batch, exporter, form)
         folder = self.root / relative
         manifest = _manifest(folder)
         if manifest is None:
-            self._progress(f"exporting {name} (batch {batch}, {precision}) to {file_format.title}")
-            self._export(name, precision, batch, folder, exporter, launcher, file_format)
+            self._progress(f"exporting {name} (batch {batch}, {precision}) to {form.title}")
+            self._export(name, precision, batch, folder, exporter, launcher, form)
             manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
         sha256 = digest_of(manifest.files)
         return ModelFile(
-            path=f"{relative}/{file_format.file}",
+            path=f"{relative}/{form.file}",
             sha256=sha256,
             artifact=Artifact(
-                name=f"{name} {precision} batch {batch} {file_format.name}",
+                name=f"{name} {precision} batch {batch} {form.name}",
                 sha256=sha256,
                 size_bytes=sum((folder / file).stat().st_size for file in manifest.files),
                 made_by=manifest.versions | ({"opset": str(manifest.opset)} if manifest.opset else {}),
             ),
         )
 
-    def export_folder(
-        self, name: str, precision: str, batch: int, exporter: Image, file_format: FileFormat = ONNX
-    ) -> str:
+    def export_folder(self, name: str, precision: str, batch: int, exporter: Image, form: FileFormat = ONNX) -> str:
         """Return where a model's export by this exporter is kept under the artifacts folder; it may not exist."""
         made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
-        plugin = registry.plugins_of_images().get(file_format.image)
+        plugin = registry.plugins_of_images().get(form.image)
         # What writes ONNX files is among the models' definitions; what a plug-in writes, its own code decides.
         code = worker_code.digest(worker_code.package(plugin)) if plugin is not None else ""
         key = hashlib.sha256(f"{made_by}\n{self._definition(name)}{code}".encode()).hexdigest()[:KEY_CHARS]
-        return f"{file_format.folder}/{name}-{precision}-b{batch}-{key}"
+        return f"{form.folder}/{name}-{precision}-b{batch}-{key}"
 
     def _export(
-        self,
-        name: str,
-        precision: str,
-        batch: int,
-        folder: Path,
-        exporter: Image,
-        launcher: Launcher,
-        file_format: FileFormat,
+        self, name: str, precision: str, batch: int, folder: Path, exporter: Image, launcher: Launcher, form: FileFormat
     ) -> None:
         weights_path = self.weights(name)  # a launcher may copy what is there, and no more
         request = Export(
-            model=name,
-            batch=batch,
-            precision=precision,
-            folder="",
-            module=file_format.module,
-            weights_path=weights_path,
+            model=name, batch=batch, precision=precision, folder="", module=form.module, weights_path=weights_path
         )
 
         def keep(out: Path, exported: Exported) -> None:
@@ -340,8 +319,8 @@ class Artifacts:
             let_export(request, self.root, exporter, launcher, keep)
         except WorkerError as error:
             raise LevelfieldError(
-                f"{name} could not be exported to {file_format.title}: {error.message}",
-                fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
+                f"{name} could not be exported to {form.title}: {error.message}",
+                fix=f"Leave out the backends that read {form.title} (--backends). Its last output: "
                 + _last_line(error.detail),
             ) from error
 

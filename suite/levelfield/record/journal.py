@@ -143,13 +143,7 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 class Journal(AppendOnly[Event]):
-    """The open journal of a run, as `AppendOnly` says.
-
-    Parameters
-    ----------
-    path
-        The file, in the run's folder; it is made where there is none.
-    """
+    """The open journal of a run, as `AppendOnly` says; `path` lies in the run's folder, and is made if need be."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(

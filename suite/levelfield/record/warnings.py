@@ -4,7 +4,7 @@ Each function is one warning, and returns it for one situation. The caller, whic
 applies, except for the few limits that are constants here. Terminal, page and record show the same words.
 
 Most functions return only the message, and a decorator names the code and the remedy: `_notice` for a warning about the
-whole run, `_notice_about` for one about a part of it, whose id the caller passes first. The functions in which the
+whole run, `_about` for one about a part of it, whose id the caller passes first. The functions in which the
 remedy depends on the situation, or the message names the part, return the warning themselves.
 """
 
@@ -50,7 +50,7 @@ def _notice(code: str, remedy: str) -> Callable[[Callable[P, str]], Callable[P, 
     return decorate
 
 
-def _notice_about(code: str, remedy: str) -> Callable[[Callable[P, str]], Callable[Concatenate[str, P], Warning_]]:
+def _about(code: str, remedy: str) -> Callable[[Callable[P, str]], Callable[Concatenate[str, P], Warning_]]:
     """Decorate a function that returns a message: it takes the id of the result, case or arm as first argument."""
 
     def decorate(message: Callable[P, str]) -> Callable[Concatenate[str, P], Warning_]:
@@ -123,7 +123,7 @@ def throttled_by_quota(times: int, quota: Fact | None) -> str:
     return f"A quota{size} was used up: processes were throttled {times} times while something was measured."
 
 
-@_notice_about("cuda-build", "Lock a CPU build of that version (`levelfield images lock --index`, `--find-links`).")
+@_about("cuda-build", "Lock a CPU build of that version (`levelfield images lock --index`, `--find-links`).")
 def cuda_build() -> str:
     return "It is a build for CUDA that computes on the CPU: a CPU build of the same version may be faster or slower."
 
@@ -244,7 +244,7 @@ def budget_spent(budget_s: float, left_s: float, missing: int, *, needed_s: floa
     )
 
 
-@_notice_about(
+@_about(
     PRECISION_NOT_REACHED,
     "Give a larger --budget, or a quieter machine; differences smaller than that cannot be told here.",
 )
@@ -253,28 +253,27 @@ def precision_not_reached(reached: float, requested: float) -> str:
     return f"The widest interval is ± {reached:.1%}, wider than the ± {requested:.1%} that were asked for."
 
 
-@_notice_about(NOT_DECIDED, "Go on with --resume: the run gets its budget once more. Or measure on a quieter machine.")
+@_about(NOT_DECIDED, "Go on with --resume: the run gets its budget once more. Or measure on a quieter machine.")
 def not_decided(known: str) -> str:
     """The budget was spent before a case had a verdict; `known` is its interval so far, or why there is none."""
     return f"The budget was spent before there was a verdict: {known}."
 
 
-@_notice_about("not-equal", "See its settings: a lower precision or a fast-math mode is the usual cause.")
+@_about("not-equal", "See its settings: a lower precision or a fast-math mode is the usual cause.")
 def not_equal(relative_error: float | Absent, tolerance: float) -> str:
     error = "unknown" if isinstance(relative_error, Absent) else f"{relative_error:.1e}"
     return f"Its output is not the reference's: relative error {error}, {tolerance:.0e} allowed. Not ranked."
 
 
-@_notice_about(
-    "not-as-claimed",
-    "See its settings; ask for the precision that it computes in, and it is compared with its like.",
+@_about(
+    "not-as-claimed", "See its settings; ask for the precision that it computes in, and it is compared with its like."
 )
 def not_as_claimed(reason: str) -> str:
     """A result was computed in another precision than requested; `reason` is a sentence on how it shows, or empty."""
     return f"{reason or 'It was computed in another precision than the one asked for.'} Not ranked."
 
 
-@_notice_about(
+@_about(
     "trains-otherwise",
     "See its optimizer and settings: another form of epsilon, decay or bias correction is the usual cause.",
 )
@@ -292,7 +291,7 @@ def emulated(precision: str, reason: str) -> Warning_:
     )
 
 
-@_notice_about("launches-failed", "See its details; its numbers rest on the launches that did not.")
+@_about("launches-failed", "See its details; its numbers rest on the launches that did not.")
 def launches_failed(failed: int, message: str) -> str:
     return f"{failed} of its launches failed: {message}"
 
@@ -338,8 +337,7 @@ def supervisor_busy(share: float) -> str:
 
 
 @_notice(
-    "idle-workers-busy",
-    "Measure fewer backends together, or those that spin without it (onnxruntime+spinning=off).",
+    "idle-workers-busy", "Measure fewer backends together, or those that spin without it (onnxruntime+spinning=off)."
 )
 def idle_workers_busy(share: float) -> str:
     """Workers used CPU time while it was not their turn: `share` of the time of the turns; 1 is one core."""
@@ -361,7 +359,7 @@ def never_still(arm: str, windows: int, total: int) -> Warning_:
     )
 
 
-@_notice_about("slow-start", "Take more windows of each launch (--profile full), which shows where it settles.")
+@_about("slow-start", "Take more windows of each launch (--profile full), which shows where it settles.")
 def slow_start(excess: float) -> str:
     """Launches began slowly, in too few windows to show where they reach a steady speed."""
     return (
@@ -371,8 +369,7 @@ def slow_start(excess: float) -> str:
 
 
 @_notice(
-    "machine-moved",
-    "Let the machine reach its steady temperature and load before the run, and pin its frequency.",
+    "machine-moved", "Let the machine reach its steady temperature and load before the run, and pin its frequency."
 )
 def machine_moved(drift: float) -> str:
     way = "slower" if drift > 0 else "faster"
@@ -387,7 +384,7 @@ def throttled(times: int) -> str:
     return f"The processor lowered its clock {times} times because it was too hot or drew too much power."
 
 
-@_notice_about(
+@_about(
     "contended-throughout",
     "Measure at another hour or on another machine; `levelfield doctor --measure` shows how often this one is calm.",
 )
@@ -395,29 +392,26 @@ def contended_throughout(share: float) -> str:
     return f"The machine was contended throughout: {share:.0%} of its probes were calm. Windows of every state count."
 
 
-@_notice_about(
-    "ranks-differ-by-state", "Ranks are of the calm machine: where neighbours are busy, compare the other column."
-)
+@_about("ranks-differ-by-state", "Ranks are of the calm machine: where neighbours are busy, compare the other column.")
 def ranks_differ_by_state(best: str, arms: Sequence[str]) -> str:
     return f"When a neighbour is busy, {' and '.join(arms)} {'is' if len(arms) == 1 else 'are'} faster than {best}."
 
 
-@_notice_about(
-    "gpu-throttled",
-    "Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike.",
+@_about(
+    "gpu-throttled", "Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike."
 )
 def gpu_throttled(windows: int, total: int, reasons: Sequence[str]) -> str:
     """The GPU's clock was reduced while a case was measured."""
     return f"The GPU's clock was held down in {windows} of {total} windows: {', '.join(reasons)}."
 
 
-@_notice_about("gpu-memory-errors", "Do not trust these numbers; see nvidia-smi -q -d ECC, and have the GPU looked at.")
+@_about("gpu-memory-errors", "Do not trust these numbers; see nvidia-smi -q -d ECC, and have the GPU looked at.")
 def gpu_memory_errors(count: int) -> str:
     """The GPU had `count` memory errors which it could not correct during the windows of a case."""
     return f"The GPU counted {count} memory errors that it could not correct while this was measured."
 
 
-@_notice_about(
+@_about(
     "gpu-xid",
     "Do not trust these numbers; `dmesg | grep Xid` names the process. 13, 31 and 43 may be a program's fault, "
     "the others are the machine's: have the GPU looked at.",
@@ -450,7 +444,7 @@ _XID = {
 }
 
 
-@_notice_about(
+@_about(
     "gpu-memory-divided",
     "Free the GPU (nvidia-smi lists who holds its memory), or ask for fewer backends or a smaller batch.",
 )
@@ -469,7 +463,7 @@ def gpu_memory_divided(
     return f"Its arms were measured {how}, since {why}: only those that were together took turns."
 
 
-@_notice_about("gpu-memory-short", "Free the GPU (nvidia-smi lists who holds its memory), or take a smaller batch.")
+@_about("gpu-memory-short", "Free the GPU (nvidia-smi lists who holds its memory), or take a smaller batch.")
 def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
     """By estimate an arm does not fit on the GPU even alone; it is tried all the same."""
     return (
@@ -478,9 +472,7 @@ def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
     )
 
 
-@_notice_about(
-    "gpu-shared", "Stop them for the time of the run (nvidia-smi lists them), or take another GPU with --gpu."
-)
+@_about("gpu-shared", "Stop them for the time of the run (nvidia-smi lists them), or take another GPU with --gpu.")
 def gpu_shared(processes: int, held_bytes: int) -> str:
     which = "Another process was" if processes == 1 else f"{processes} other processes were"
     held = f", with {held_bytes / 2**30:.1f} GiB of its memory" if held_bytes else ""
@@ -490,7 +482,7 @@ def gpu_shared(processes: int, held_bytes: int) -> str:
     )
 
 
-@_notice_about("gpu-one-process", "Let several in for the time of the run: nvidia-smi -c DEFAULT (as root).")
+@_about("gpu-one-process", "Let several in for the time of the run: nvidia-smi -c DEFAULT (as root).")
 def gpu_one_process() -> str:
     return (
         "The GPU lets one process in at a time (its compute mode), so that arms were measured one after the other "
@@ -502,8 +494,7 @@ def gpu_one_process() -> str:
 
 
 @_notice(
-    "driver-on-one-side",
-    "Compare cases of the CPU only, or see `levelfield doctor` on the machine that has none.",
+    "driver-on-one-side", "Compare cases of the CPU only, or see `levelfield doctor` on the machine that has none."
 )
 def driver_on_one_side(before: str | None, after: str | None) -> str:
     """Only one side of a comparison had an NVIDIA driver."""
@@ -535,15 +526,14 @@ def left_out(arms: Sequence[str], reason: str, remedy: str = "Ask for them on th
     return Warning_("left-out", f"Left out, since {reason}: {', '.join(arms)}.", remedy)
 
 
-@_notice_about("not-divided", "Leave --processes out to measure it in one process.")
+@_about("not-divided", "Leave --processes out to measure it in one process.")
 def not_divided(reason: str) -> str:
     """A model cannot be trained in several processes; `reason` is a sentence on why."""
     return f"{reason} It was left out."
 
 
 @_notice(
-    "not-installed",
-    "Install it here, or leave out --launcher host: images and virtual environments bring their own.",
+    "not-installed", "Install it here, or leave out --launcher host: images and virtual environments bring their own."
 )
 def not_installed(arms: Sequence[str]) -> str:
     return f"Left out, since this interpreter lacks what they need: {', '.join(arms)}."
@@ -558,9 +548,8 @@ def other_python(arms: Sequence[tuple[str, str]]) -> str:
     return f"The Python of a current lock is not here, so that the newest for one that is here is used: {moved}."
 
 
-@_notice_about(
-    "library-shadowed",
-    "Take it off LD_LIBRARY_PATH and out of the loader's configuration, or use the docker launcher.",
+@_about(
+    "library-shadowed", "Take it off LD_LIBRARY_PATH and out of the loader's configuration, or use the docker launcher."
 )
 def not_the_locked_library(message: str) -> str:
     """An arm loaded another library than the locked one: `message` says which, without its full stop.

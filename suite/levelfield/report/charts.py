@@ -114,8 +114,6 @@ def reach(differences: Sequence[float]) -> float:
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One segment of a bar."""
-
     phase: str
     start: float
     width: float
@@ -147,12 +145,10 @@ class Chart(msgspec.Struct, frozen=True):
 
     @property
     def intervals(self) -> bool:
-        """Whether any arm has an interval."""
         return any(mark.low is not None for mark in self.marks)
 
     @property
     def broken(self) -> bool:
-        """Whether any bar is longer than the axis."""
         return any(mark.cut for mark in self.marks)
 
     @property

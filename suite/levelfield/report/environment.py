@@ -138,7 +138,6 @@ def made_by(artifacts: Sequence[Artifact]) -> dict[str, str]:
 
 
 def artifacts(found: Sequence[Artifact]) -> Table:
-    """Return the files that were handed to the workers."""
     makers = made_by(found)
     maker: Column[Artifact] = Column("Made by", lambda each: _versions(each.made_by), numeric=False)
     chosen: tuple[Column[Artifact], ...] = (
@@ -156,7 +155,6 @@ def _versions(found: dict[str, str]) -> str:
 
 
 def inputs(own: OwnFile) -> Table:
-    """Return the inputs of a user's own file."""
     chosen: tuple[Column[OwnInput], ...] = (
         Column("Input", lambda each: each.name, numeric=False),
         Column("Type", lambda each: each.dtype, numeric=False),
@@ -271,7 +269,6 @@ def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[FactLine, 
 
 
 def groups(machine: Fingerprint) -> tuple[Group, ...]:
-    """Return every fact by group."""
     return tuple(
         Group(title=_TITLES.get(name, name.capitalize()), lines=all_lines(facts)) for name, facts in machine.items()
     )

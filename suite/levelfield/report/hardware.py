@@ -72,7 +72,6 @@ ENERGY: tuple[Column[EnergyRow], ...] = (
 
 
 def gpu(block: DeviceBlock) -> Table:
-    """Return what the GPU did while each arm of a case computed."""
     case = block.case
     return tables.make(sentences.title(case), GPU, block.rows, label=f"the GPU in {case.id}", case=case, look="compact")
 

@@ -57,7 +57,6 @@ def render(
 
 
 def style() -> str:
-    """Return the page's style sheet."""
     return pages.style(TEMPLATES / "interaction.css")
 
 

@@ -48,8 +48,6 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """Insights of one kind."""
-
     title: str
     lead: str
     parts: tuple[Part, ...]
@@ -169,9 +167,7 @@ def _paybacks(found: Sequence[types.Payback]) -> tuple[Part, ...]:
         when: Column[types.Payback] = Column("Pays back", pays_back, numeric=False)
         chosen: tuple[Column[types.Payback], ...] = (
             Column(
-                "Case",
-                lambda each: f"{names.model(each.model)}{f', batch {each.batch}' if several else ''}",
-                numeric=False,
+                "Case", lambda it: f"{names.model(it.model)}{f', batch {it.batch}' if several else ''}", numeric=False
             ),
             Column("Arm", lambda each: each.arm, numeric=False),
             Column("Against", lambda each: each.against, numeric=False),

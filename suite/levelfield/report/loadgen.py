@@ -57,8 +57,6 @@ def validity(row: LoadGenRow) -> str:
 
 
 class Log(msgspec.Struct, frozen=True):
-    """LoadGen's logs of one launch, for a page."""
-
     arm: str
     summary: str
 

@@ -20,8 +20,6 @@ LEAD = (
 
 
 class OperatorTable(msgspec.Struct, frozen=True):
-    """All operators of a run."""
-
     table: Table
     """One line for each operator: all times where there is room, else the arms of the first rank."""
     rooflines: tuple[tuple[int, Plane], ...]
@@ -29,12 +27,10 @@ class OperatorTable(msgspec.Struct, frozen=True):
 
 
 def is_one(block: TimedBlock) -> bool:
-    """Return whether a block is of a single operator."""
     return block.case.definition.operators
 
 
 def table(analysis: Analysis) -> OperatorTable | None:
-    """Return all operators; None where none was measured."""
     blocks = [block for block in analysis.timed if is_one(block)]
     if not blocks:
         return None

@@ -41,8 +41,6 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One arm in one case."""
-
     value: str
     """`best`, `+15 %`, `3.40×`, or its standing where it has no rank."""
     under: str
@@ -58,8 +56,6 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One case."""
-
     case: Case
     title: str
     what: str
@@ -68,8 +64,6 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One arm."""
-
     arm: str
     backend: str
     cells: tuple[Cell, ...]

@@ -32,8 +32,6 @@ class Training:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of errors against the reference."""
-
     errors: Table | None
     """Arms by models; None: there are single operators alone."""
     trainings: tuple[Training, ...]
@@ -142,9 +140,7 @@ def _training(model: str, precision: str, processes: int, rows: Sequence[Trained
         )
 
     arm: Column[Trained] = Column(
-        "Arm",
-        lambda row: Cell(row.arm, mark="" if row.parity.equal else "not equal", backend=row.backend),
-        numeric=False,
+        "Arm", lambda it: Cell(it.arm, mark="" if it.parity.equal else "not equal", backend=it.backend), numeric=False
     )
     errors = tables.make(
         f"Training of {where}{together}, batch {first.batch}: relative errors against the float64 reference over its "

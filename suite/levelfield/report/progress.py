@@ -49,7 +49,7 @@ EVERY_S = 10.0
 """Seconds between two lines on one case at the least."""
 
 
-def _local_time() -> str:
+def _clock() -> str:
     return datetime.now().astimezone().strftime("%H:%M:%S")
 
 
@@ -57,11 +57,7 @@ class Log:
     """A listener that prints lines: one for each step and each new case, and others `EVERY_S` apart."""
 
     def __init__(
-        self,
-        console: Console,
-        *,
-        now: Callable[[], float] = time.monotonic,
-        local_time: Callable[[], str] = _local_time,
+        self, console: Console, *, now: Callable[[], float] = time.monotonic, local_time: Callable[[], str] = _clock
     ) -> None:
         self._console = console
         self._now = now

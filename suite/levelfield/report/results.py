@@ -74,11 +74,23 @@ def _trains(rows: Sequence[Timed]) -> bool:
     return bool(rows) and rows[0].block.case.trains
 
 
+def _in_calls(rows: Sequence[Timed]) -> bool:
+    return _measured(rows) and not _per_item(rows)
+
+
+def _in_items(rows: Sequence[Timed]) -> bool:
+    return _measured(rows) and _per_item(rows)
+
+
+def _rate_unit(rows: Sequence[Timed]) -> str:
+    return rows[0].block.case.rate_unit
+
+
 def _disturbed(rows: Sequence[Timed]) -> bool:
     return bool(rows) and bool(rows[0].block.rounds_disturbed)
 
 
-def _single_stream(rows: Sequence[Driven]) -> bool:
+def _one_stream(rows: Sequence[Driven]) -> bool:
     return bool(rows) and rows[0].block.scenario == "SingleStream"
 
 
@@ -125,6 +137,7 @@ CPU: Column[Timed] = Column(
     wide=True,
     only="text",
 )
+_CALL: Column[Timed] = Column("Geometric mean", lambda it: it.row.call_ns, "time", interval="95 %", where=_in_calls)
 TIMED: tuple[Column[Timed], ...] = (
     RANK,
     Column("Arm", lambda it: _arm(it.row), numeric=False),
@@ -138,28 +151,9 @@ TIMED: tuple[Column[Timed], ...] = (
         exact=lambda it: it.row.contended and it.row.contended.extra,
         where=lambda rows: any(it.row.contended is not None for it in rows),
     ),
-    Column(
-        lambda rows: rows[0].block.case.rate_unit,
-        lambda it: it.row.items_per_second,
-        "rate",
-        interval="95 %",
-        where=lambda rows: _per_item(rows) and _measured(rows),
-    ),
-    Column(
-        "Geometric mean",
-        lambda it: it.row.call_ns,
-        "time",
-        interval="95 %",
-        where=lambda rows: not _per_item(rows) and _measured(rows),
-    ),
-    Column(
-        "Geometric mean",
-        lambda it: it.row.call_ns,
-        "time",
-        interval="95 %",
-        where=lambda rows: _per_item(rows) and _measured(rows),
-        wide=True,
-    ),
+    Column(_rate_unit, lambda it: it.row.items_per_second, "rate", interval="95 %", where=_in_items),
+    _CALL,
+    replace(_CALL, where=_in_items, wide=True),
     Column("p50", lambda it: it.row.p50_ns, "time", where=_has_quantiles, wide=True, only="page"),
     Column("p90", lambda it: it.row.p90_ns, "time", files=("p90_ns",), where=_has_quantiles, wide=True),
     Column("p99", lambda it: it.row.p99_ns, "time", files=("p99_ns",), where=_has_quantiles, wide=True),
@@ -184,7 +178,7 @@ LAUNCHES: tuple[Column[Timed], ...] = (
         where=lambda rows: _disturbed(rows) and not _per_item(rows),
     ),
     Column(
-        lambda rows: f"{rows[0].block.case.rate_unit} with all rounds",
+        lambda rows: f"{_rate_unit(rows)} with all rounds",
         lambda it: it.row.with_disturbed,
         "rate",
         where=lambda rows: _disturbed(rows) and _per_item(rows),
@@ -226,15 +220,11 @@ DRIVEN: tuple[Column[Driven], ...] = (
         "Levelfield’s own",
         lambda it: units.time(it.row.own_p90_ns),
         small="same workers, same minutes",
-        where=_single_stream,
+        where=_one_stream,
         wide=True,
     ),
     Column(
-        "LoadGen’s over it",
-        lambda it: units.times(it.row.against_own),
-        interval="95 %",
-        where=_single_stream,
-        wide=True,
+        "LoadGen’s over it", lambda it: units.times(it.row.against_own), interval="95 %", where=_one_stream, wide=True
     ),
     Column("LoadGen says", lambda it: Cell(loadgen.validity(it.row), why="; ".join(it.row.why_invalid)), numeric=False),
     BEST_IS,
@@ -317,7 +307,6 @@ def _marks(it: Result[Any, Any]) -> Mapping[str, Any]:
 
 
 def timed(block: types.TimedBlock, among: Sequence[types.TimedBlock]) -> Table:
-    """Return the table of a case that was timed in windows."""
     title = ", ".join([sentences.title(block.case), *sentences.precisions_apart(block, among)])
     return of_block(title, TIMED, block)
 
@@ -330,7 +319,6 @@ def launches(block: types.TimedBlock) -> Table:
 
 
 def trained(block: types.ConvergenceBlock, among: Sequence[types.ConvergenceBlock]) -> Table:
-    """Return the table of trainings to a target."""
     title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on the digits"
     return of_block(title, TRAINED, block, scales={"time": training_scale(block)})
 
@@ -365,7 +353,6 @@ def seeds(block: types.ConvergenceBlock, where: str) -> Table:
 
 
 def driven(block: types.LoadGenBlock, among: Sequence[types.LoadGenBlock]) -> Table:
-    """Return the table of a case that LoadGen drove."""
     title = f"{sentences.named(block, among)}, LoadGen {block.scenario}: {loadgen.what(block)}"
     return of_block(title, DRIVEN, block)
 
@@ -419,7 +406,6 @@ def offered_loads(block: types.LoadGenBlock, where: str) -> Table:
 
 
 def cold(block: types.ColdBlock, among: Sequence[types.ColdBlock]) -> Table:
-    """Return the phases of a cold start."""
     where = sentences.named(block, among)
     totals = [row.total_ns.value for row in block.rows if row.total_ns is not None]
     scale = tables.scale("time", totals)
@@ -429,7 +415,6 @@ def cold(block: types.ColdBlock, among: Sequence[types.ColdBlock]) -> Table:
 
 
 def peak(block: types.MemoryBlock, among: Sequence[types.MemoryBlock]) -> Table:
-    """Return the peak memory of a case."""
     where = sentences.named(block, among)
     scale = tables.scale("bytes", [row.most_bytes for row in block.rows])
     note = ": median and range over launches" if block is among[0] else ""
@@ -481,11 +466,7 @@ def tradeoff(found: Tradeoff) -> Table:
     )
     title = f"{question(case)}: each precision against the same arm in fp32, and against the float64 reference"
     return tables.make(
-        title,
-        chosen,
-        found.levels,
-        marks=lambda level: tables.marks_of(level.row),
-        label=f"precisions of {question(case)}",
+        title, chosen, found.levels, marks=lambda it: tables.marks_of(it.row), label=f"precisions of {question(case)}"
     )
 
 

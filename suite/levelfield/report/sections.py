@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from levelfield.analysis import Analysis
 from levelfield.analysis.machine import fate
-from levelfield.analysis.scaling import Scaling, Tradeoff
-from levelfield.analysis.sizes import BySize
+from levelfield.analysis.scaling import BySize, Scaling, Tradeoff
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.record import warnings as notices
 from levelfield.record.schema import Case, Failure, Run
@@ -33,8 +32,6 @@ from levelfield.report.tables import Table
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, and what is said of it."""
-
     kind: Literal["intervals", "bars", "plane"]
     chart: Any
     label: str
@@ -89,7 +86,6 @@ class Section:
 
 
 def sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> tuple[Section, ...]:
-    """Return all sections of a run's page, in order."""
     return tuple(_sections(run, analysis, anchors))
 
 

@@ -32,11 +32,7 @@ class Relation(enum.StrEnum):
     """It excludes no difference."""
 
 
-_RELATIONS = {
-    Verdict.SAME: Relation.EQUAL,
-    Verdict.UNDECIDED: Relation.NOT_SEPARATED,
-    Verdict.SLOWER: Relation.FASTER,
-}
+_RELATIONS = {Verdict.SAME: Relation.EQUAL, Verdict.UNDECIDED: Relation.NOT_SEPARATED, Verdict.SLOWER: Relation.FASTER}
 
 
 def relation(row: types.RankedRow) -> Relation | None:

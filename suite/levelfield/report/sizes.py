@@ -2,7 +2,7 @@
 
 import math
 
-from levelfield.analysis.sizes import BySize, Line
+from levelfield.analysis.scaling import BySize, Line
 from levelfield.errors import printable, shortened
 from levelfield.report import charts, tables, units
 from levelfield.report.charts import Tick

@@ -68,7 +68,6 @@ def was_calm(analysis: Analysis) -> bool:
 
 
 def is_calm(block: TimedBlock) -> bool:
-    """Whether those of this case are."""
     return (
         block.states is not None and bool(block.states.calm) and not any(row.windows_of == "all" for row in block.rows)
     )

@@ -1,12 +1,12 @@
 """One model of a table, for every format: columns that know their cells, and what becomes of the rows.
 
 A column is declared once; a writer for each format takes it from there: `templates/tables.html.j2` for pages,
-`rendered` for terminals, `markdown.py`, and `export` for files.
+`rendered` for terminals, `in_markdown`, and `export` for files.
 """
 
 import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -20,6 +20,7 @@ from levelfield.errors import printable
 from levelfield.record.schema import Absent, Case
 from levelfield.report import units
 from levelfield.report.units import Scale
+from levelfield.terminals import markdown_code, markdown_text
 
 Row = TypeVar("Row")
 Part = TypeVar("Part")
@@ -130,8 +131,6 @@ class Head:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table, made for readers."""
-
     cells: tuple[Cell, ...]
     arm: str = ""
     backend: str = ""
@@ -143,8 +142,6 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its cells, in the order of its columns."""
-
     title: str
     columns: tuple[Column[Any], ...]
     heads: tuple[Head, ...]
@@ -290,6 +287,30 @@ def rendered(table: Table, *, narrow: bool = False) -> RichTable:
         style = _STYLES.get(line.standing)
         found.add_row(*(text(cell.line, _TONES.get(cell.tone, "")) for cell in line.cells), style=style)
     return found
+
+
+def in_markdown(table: Table, *, narrow: bool = True) -> Iterator[str]:
+    """Yield the lines of a table, `narrow`: without the columns that need much room; texts of records stay texts."""
+    table = table.shown("markdown", narrow=narrow)
+    written = [markdown_code if column.code else markdown_text for column in table.columns]
+    headings = [
+        markdown_text(lowered(head.text)) + (f" ({head.interval})" if head.interval else "") + ":" * head.numeric
+        for head in table.heads
+    ]
+    rows = ([write(cell.line) for write, cell in zip(written, line.cells, strict=True)] for line in table.lines)
+    yield from markdown(headings, rows)
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table in Markdown; a heading that ends with a colon is of numbers.
+
+    >>> list(markdown(["case", "ratio:"], [["mlp", "1.02"]]))
+    ['| case | ratio |', '|---|---:|', '| mlp | 1.02 |']
+    """
+    yield f"| {' | '.join(heading.removesuffix(':') for heading in headings)} |"
+    yield f"|{'|'.join('---:' if heading.endswith(':') else '---' for heading in headings)}|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
 
 
 def text(content: str, style: str = "") -> Text:

@@ -267,7 +267,6 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
 
 
 def _title(block: Ranked, analysis: Analysis) -> str:
-    """Name a case as its table does."""
     among: Sequence[Ranked] = analysis.timed
     title = sentences.title(block.case)
     if isinstance(block, types.ConvergenceBlock):

@@ -62,8 +62,6 @@ def digits(value: float, significant: int = 3) -> str:
 
     `value`: an infinite value or NaN gives the sign of a missing value.
 
-    Examples
-    --------
     >>> digits(21.345), digits(0.20449), digits(512.4)
     ('21.3', '0.204', '512')
     """
@@ -251,8 +249,6 @@ def times(estimate: Estimate | None) -> str:
 def within(estimate: Estimate, form: Callable[[float], str], *, unit: str = "", to: str = "–") -> str:
     """Return an estimate with its interval, where there is one.
 
-    Examples
-    --------
     >>> within(Estimate(14.7, 14.5, 14.9), "{:.1f}".format, unit=" ms")
     '14.7 ms (14.5–14.9)'
     >>> within(Estimate(1.02), "{:.2f}".format)
@@ -262,6 +258,13 @@ def within(estimate: Estimate, form: Callable[[float], str], *, unit: str = "", 
     if estimate.low is None or estimate.high is None:
         return value
     return f"{value} ({form(estimate.low)}{to}{form(estimate.high)})"
+
+
+def interval(
+    value: float | None, low: float | None, high: float | None, form: Callable[[float], str], *, to: str = "–"
+) -> str:
+    """Return `within` of an estimate of these numbers, where there is one."""
+    return NO_VALUE if value is None else within(Estimate(value, low, high), form, to=to)
 
 
 def share_with_interval(estimate: Estimate | None) -> str:

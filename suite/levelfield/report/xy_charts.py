@@ -43,8 +43,6 @@ class Path(msgspec.Struct, frozen=True):
 
 
 class Plane(msgspec.Struct, frozen=True):
-    """A chart; the templates draw it."""
-
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     x_label: str

@@ -54,11 +54,7 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
     ends = options.precision_target is None and options.selection.profile != "smoke"
     go_on = f"levelfield ab {words} --resume {{run}}"
     options = msgspec.structs.replace(
-        options,
-        labels=(LABEL, *options.labels),
-        ends_on_verdict=ends,
-        max_slowdown=gate.max_slowdown,
-        go_on=go_on,
+        options, labels=(LABEL, *options.labels), ends_on_verdict=ends, max_slowdown=gate.max_slowdown, go_on=go_on
     )
     if ends and not resumed:
         chosen = plan.with_timed_launches(chosen, FIRST_LOOK)

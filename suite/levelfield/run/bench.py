@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from levelfield import analysis, plan
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
-from levelfield.errors import LevelfieldError, explained, without_folders
+from levelfield.errors import LevelfieldError, explained, with_bare_file_names
 from levelfield.launchers import disk_limit
 from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.machine.fingerprint import fingerprint
@@ -25,10 +25,9 @@ from levelfield.record.warnings import BUDGET_SPENT
 from levelfield.report.progress import opened
 from levelfield.report.sentences import join
 from levelfield.run import first_ranking
-from levelfield.run.announce import announce
 from levelfield.run.options import Options, elsewhere
 from levelfield.run.results import show_result, something_left
-from levelfield.run.start import check_readable, check_same, start_run
+from levelfield.run.start import announce, check_readable, check_same, start_run
 from levelfield.schedule import data_sets, roofline
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import remove_caches
@@ -154,7 +153,7 @@ def conduct(
                     if until is not None:
                         left_s = max(1.0, until - time.monotonic() - REPORT_S)
                         options = msgspec.structs.replace(options, budget_seconds=round(left_s, 1))
-                    options = msgspec.structs.replace(options, launcher_reason=without_folders(reason))
+                    options = msgspec.structs.replace(options, launcher_reason=with_bare_file_names(reason))
                     folder = start_run(chosen, options, resources, [each.data_set for each in answered])
                     if begun is not None:
                         begun(folder)

@@ -37,8 +37,6 @@ from levelfield.run.options import Options
 
 
 class Effect(enum.StrEnum):
-    """What a set of changes does."""
-
     MAKES = "makes the difference"
     LEAVES = "makes none"
     UNDECIDED = "could not be told"
@@ -53,8 +51,6 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What the search came to."""
-
     names: tuple[str, ...]
     """A smallest set that makes the difference: no part of it that could be judged does."""
     rest: Effect | None
@@ -270,7 +266,6 @@ def conclusion(found: Bisection) -> str:
 
 
 def show_conclusion(found: Bisection, console: Console) -> int:
-    """Print the conclusion."""
     console.print(conclusion(found), markup=False, highlight=False)
     code = found.overall.comparison.exit_code
     if found.finding is not None and not found.finding.single and code == 0:

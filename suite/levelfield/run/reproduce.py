@@ -232,9 +232,7 @@ def _differences(image: Image, ours: dict[str, str]) -> tuple[str, ...]:
 
 def _differing(theirs: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, ...]:
     found = [
-        f"{name} {theirs.get(name, 'not there')} → {here[name]}"
-        for name in sorted(here)
-        if theirs.get(name) != here[name]
+        f"{key} {theirs.get(key, 'not there')} → {here[key]}" for key in sorted(here) if theirs.get(key) != here[key]
     ]
     shown = list(itertools.islice(found, _SHOWN))
     if len(found) > _SHOWN:

@@ -178,7 +178,6 @@ CHANGES: tuple[Column[Change], ...] = (
 
 
 def show(differences: list[Difference], found: AbResult, console: Console) -> None:
-    """Print which operators differ."""
     for each in differences:
         terminals.say(console, f"{each.case}: operators of {each.new}", "bold")
         terminals.show(console, [rendered(make("", CHANGES, (each.call, *each.operators[:MOST_ROWS])))])

@@ -128,7 +128,6 @@ class MemorySharing:
         return int(seen * _MARGIN) if seen is not None else estimate(case, arm.backend, self._own)
 
     def record_memory_use(self, case: Case, held_bytes: Mapping[str, int]) -> None:
-        """Record what arms held of the GPU's memory."""
         for arm, held in held_bytes.items():
             key = _key(case, arm)
             self._seen[key] = max(held, self._seen.get(key, 0))

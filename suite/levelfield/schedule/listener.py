@@ -39,8 +39,6 @@ class ProgressListener(Protocol):
 
 
 class SilentListener:
-    """Display nothing."""
-
     def say(self, text: str) -> None: ...
 
     def generation(self, case: str, index: int, planned: int) -> None: ...

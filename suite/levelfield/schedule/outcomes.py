@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from levelfield.errors import LevelfieldError, without_folders
+from levelfield.errors import LevelfieldError, with_bare_file_names
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.plan import arms as arm_names
 from levelfield.record.schema import Arm, Case, Failure, Launch, Window
@@ -79,8 +79,7 @@ def _what_loads(arm: Arm, error: WorkerError) -> str:
 
 
 def failure(stage: str, error: WorkerError) -> Failure:
-    """Return a worker's error as the record keeps it."""
-    message, detail = without_folders(error.message), without_folders(error.detail)
+    message, detail = with_bare_file_names(error.message), with_bare_file_names(error.detail)
     return convert({"stage": stage, "kind": error.kind, "message": message, "detail": detail}, Failure)
 
 

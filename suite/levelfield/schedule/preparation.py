@@ -12,7 +12,7 @@ import msgspec
 
 from levelfield import plugins
 from levelfield.backends.info import ONNX
-from levelfield.compatibility import frameworks, gate
+from levelfield.compatibility import gate, libraries
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
@@ -25,9 +25,7 @@ from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.prepare.own_model import python_file, reference, second_opinion, store
-from levelfield.prepare.own_model.exported import Exported
-from levelfield.prepare.own_model.exported import export as export_network
+from levelfield.prepare.own_model import python_file, reference, store
 from levelfield.record.schema import Arm, Case, Image, OwnFile
 from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener, Repeating
@@ -36,7 +34,7 @@ from levelfield.schedule.resources import Driver, RunResources, Stopwatch
 from levelfield.zoo import models, weights
 
 _T = TypeVar("_T")
-_Networks: TypeAlias = dict[str, Exported | LevelfieldError]
+_Networks: TypeAlias = dict[str, python_file.Exported | LevelfieldError]
 """What was made of each function of a file in Python, by model; or why nothing was."""
 IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
@@ -200,7 +198,7 @@ def _own(
         return computed
     spec = msgspec.structs.replace(spec, name=f"sensitivity of {plan.own.model}", image=exporter)
     return tuple(
-        second_opinion.with_moves(each, launcher=launchers[""], spec=spec, progress=listener.say) for each in computed
+        reference.with_moves(each, launcher=launchers[""], spec=spec, progress=listener.say) for each in computed
     )
 
 
@@ -223,7 +221,7 @@ def _each(own: OwnFile, work: Callable[[OwnFile], _T]) -> dict[str, _T | Levelfi
 
 def _known_wrong(arm: Arm) -> bool:
     versions = catalogue.lock(arm.image, arm.variant, arm.version).versions
-    return any(frameworks.known_wrong(gate.read(), versions, arm.backend))
+    return any(libraries.known_wrong(gate.read(), versions, arm.backend))
 
 
 def _made(
@@ -300,19 +298,14 @@ def _exports(
         if not exporters:
             return {}
         image = next(iter(exporters.values()))
-        networks.update(_each(plan.own, lambda each: export_network(each, image, launcher, listener.say)))
-        made = {key: network for key in plan.files if isinstance(network := networks[key.model], Exported)}
+        networks.update(_each(plan.own, lambda each: python_file.export(each, image, launcher, listener.say)))
+        made = {key: network for key in plan.files if isinstance(network := networks[key.model], python_file.Exported)}
         return {key: network.file for key, network in made.items() if network.file is not None}
     files: dict[FileKey, ModelFile] = {}
 
     def export(key: FileKey) -> None:
         files[key] = artifacts.exported(
-            key.model,
-            key.form,
-            key.batch,
-            exporter=exporters[key.format.image],
-            launcher=launcher,
-            file_format=key.format,
+            key.model, key.form, key.batch, exporter=exporters[key.format.image], launcher=launcher, form=key.format
         )
 
     outcomes.run_jobs([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)

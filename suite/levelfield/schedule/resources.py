@@ -213,7 +213,6 @@ def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
 
 
 def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:
-    """Return the task that a worker loads."""
     reads, own = registry.get(arm.backend).reads, resources.own_of(case)
     file = resources.file_of(case, arm)
     weights = (

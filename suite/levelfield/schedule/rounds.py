@@ -296,7 +296,6 @@ class RoundScheduler:
 
     @property
     def windows(self) -> int:
-        """How many windows were taken."""
         return sum(map(len, self._medians.values()))
 
     def _live(self) -> dict[str, int]:

@@ -15,8 +15,7 @@ from levelfield.compare.formats import html
 from levelfield.errors import shortened
 from levelfield.record.schema import Run
 from levelfield.report import answers, charts, loadgen, names, pages, results, sentences, units
-from levelfield.report import markdown as tables
-from levelfield.report.tables import Table
+from levelfield.report.tables import Table, in_markdown
 from levelfield.terminals import markdown_text as cell
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,7 +52,7 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
 
 def _table(found: Table) -> Iterator[str]:
     yield from ("", f"### {cell(found.title)}", "")
-    yield from tables.of(found)
+    yield from in_markdown(found)
 
 
 def svg(run: Run, analysis: Analysis) -> str:
@@ -95,8 +94,6 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """One case."""
-
     title: str
     better: str
     bars: tuple[Bar, ...]

@@ -20,8 +20,6 @@ Ranking: TypeAlias = Literal["", "agrees", "differs", "not decided"]
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A machine in a comparison of several, by its run."""
-
     run: Entry
     cells: tuple[Cell | None, ...]
     """One for each arm; None: it was not ranked here."""

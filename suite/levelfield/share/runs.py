@@ -61,8 +61,6 @@ def matrix_of(found: Analysis) -> Matrix:
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One run."""
-
     id: str
     started: str
     title: str
@@ -85,8 +83,6 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class SiteRuns(msgspec.Struct, frozen=True):
-    """What a site is made of."""
-
     entries: tuple[Entry, ...]
     """Newest first."""
     summaries: tuple[Summary, ...]

@@ -57,8 +57,6 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Published(msgspec.Struct, frozen=True):
-    """What was written."""
-
     runs: int
     comparisons: int
     trends: int

@@ -27,8 +27,6 @@ MOST_FACTS = 8
 
 
 class Dot(msgspec.Struct, frozen=True):
-    """One run in a chart."""
-
     x: float
     y: float
     label: str
@@ -82,8 +80,6 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """All trends of one machine and launcher."""
-
     name: str
     """Of its file, without ending."""
     machine: str

@@ -402,9 +402,7 @@ def _further(phases: Phases, at: Levels, place: int, margin: float, level: float
     counts = np.arange(1.0, MOST_FURTHER + 1)
     grows = np.array([[1.0], [1.0], [1.0]] if phases.boots[2, place] else [[0.0], [1.0], [0.0]])
     later = Phases(
-        phases.means[:, place, None],
-        phases.variances[:, place, None],
-        phases.boots[:, place, None] + grows * counts,
+        phases.means[:, place, None], phases.variances[:, place, None], phases.boots[:, place, None] + grows * counts
     )
     same = Levels(*(np.full_like(counts, each[place]) for each in (at.slower, at.faster, at.drift)))
     decided = judged(bracket(later), same, margin=margin, level=level).verdict != Verdict.UNDECIDED

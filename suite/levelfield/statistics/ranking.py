@@ -81,11 +81,7 @@ class ArmRank(msgspec.Struct, frozen=True):
 
 
 def rank(
-    log_levels: ArrayLike,
-    *,
-    confidence: float = 0.95,
-    margin: float = DEFAULT_MARGIN,
-    ended: EndedBy = EndedBy.PLAN,
+    log_levels: ArrayLike, *, confidence: float = 0.95, margin: float = DEFAULT_MARGIN, ended: EndedBy = EndedBy.PLAN
 ) -> list[ArmRank]:
     """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 

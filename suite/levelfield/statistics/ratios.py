@@ -92,10 +92,7 @@ def ratio_interval(
     mean = mean_of(difference, ended)
     half = mean.half_width(confidence)
     return RatioInterval(
-        ratio=math.exp(mean.value),
-        low=math.exp(mean.value - half),
-        high=math.exp(mean.value + half),
-        mean=mean,
+        ratio=math.exp(mean.value), low=math.exp(mean.value - half), high=math.exp(mean.value + half), mean=mean
     )
 
 

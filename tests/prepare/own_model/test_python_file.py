@@ -8,7 +8,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.prepare.own_model import python_file, store
-from levelfield.prepare.own_model.exported import export
+from levelfield.prepare.own_model.python_file import export
 from tests.prepare.test_artifacts import EXPORTER, Exporting
 
 TORCH = """

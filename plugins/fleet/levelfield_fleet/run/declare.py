@@ -53,7 +53,6 @@ def declare(name: str, options: Options, console: Console, *, limit_s: float | N
 
 
 def check_tool(begun: Begun) -> None:
-    """Refuse to go on with a fleet that another Levelfield began."""
     if begun.tool_sha256 != tool_sha256():
         raise LevelfieldError(
             f"The fleet {begun.name} was begun with Levelfield {begun.tool_version} ({begun.tool_sha256[:12]}), and "

@@ -25,8 +25,6 @@ Why: TypeAlias = Literal["ended", "abandoned", "too long"]
 
 
 class Ending(NamedTuple):
-    """How a command ended."""
-
     code: int
     """As `subprocess` has it: negative for a signal."""
     why: Why

@@ -34,8 +34,6 @@ _REASON_CHARACTERS = 900
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How a fleet is conducted."""
-
     at_once: int | None = None
     """How many nodes may measure at the same time; None: all."""
     tries: int = 2
@@ -74,8 +72,6 @@ def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits,
 
 
 class _Running(NamedTuple):
-    """An attempt."""
-
     reference: Any
     """To the reply that is awaited."""
     step: Literal["survey", "measure"]
@@ -103,7 +99,6 @@ class _Head:
         self._expected: dict[tuple[str, ...], dict[str, Expected]] = {}
 
     def write(self, event: Event) -> None:
-        """Write an event, and take it into account."""
         self._journal.write(event)
         self.state = after(self.state, event)
 

@@ -17,8 +17,6 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
 class Begun(Beginning, frozen=True, forbid_unknown_fields=True, tag="begun"):
-    """What every node measures."""
-
     format: int
     at: str
     """UTC, ISO 8601, as in every event."""

@@ -92,7 +92,6 @@ def surroundings(variables: dict[str, str]) -> Iterator[None]:
 
 
 def _await(process: "subprocess.Popen[bytes]", address: Path, log: Path) -> None:
-    """Wait until the nodes are started."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and process.poll() is None:
         if address.is_file():

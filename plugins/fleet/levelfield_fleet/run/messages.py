@@ -31,8 +31,6 @@ class Survey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="surve
 
 
 class Surveyed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="surveyed"):
-    """What a node would measure with."""
-
     tool_version: str
     tool_sha256: str
     locks: dict[str, str]
@@ -59,8 +57,6 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="meas
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measured"):
-    """A run that ended."""
-
     run: Name
     files: dict[str, bytes]
     """By the name in the run's folder."""
@@ -81,7 +77,6 @@ _WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def encode(message: Request | Reply) -> bytes:
-    """Return a message as bytes."""
     return msgspec.msgpack.encode(message)
 
 

@@ -38,7 +38,6 @@ _REFUSED = 2
 
 
 def main() -> None:
-    """Answer one request."""
     private = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no reply
     with os.fdopen(0, "rb", buffering=0, closefd=False) as requests, os.fdopen(private, "wb") as replies:

@@ -40,8 +40,6 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A run that was kept."""
-
     run: str
     sha256: str
     """Of its record."""

@@ -15,8 +15,6 @@ from levelfield_fleet.run.journal import AttemptBegun, AttemptFailed, Begun, Eve
 
 
 class NodeState(msgspec.Struct, frozen=True):
-    """One node."""
-
     name: str
     ray_id: str
     """The newest."""
@@ -34,18 +32,14 @@ class NodeState(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """A fleet's run."""
-
     begun: Begun
     nodes: Mapping[str, NodeState] = {}
     """By name, in the order in which they were seen."""
 
     def known_runs(self) -> frozenset[str]:
-        """Return the ids of the runs that came back."""
         return frozenset(run.run for node in self.nodes.values() for run in node.runs)
 
     def has_all(self, node: NodeState) -> bool:
-        """Return whether all runs of a node came back."""
         return len(node.runs) >= self.begun.repeat
 
     def seed(self, node: str) -> int:
@@ -121,8 +115,6 @@ def _damaged(what: str) -> LevelfieldError:
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A node of the cluster that is alive."""
-
     ray_id: str
     machine: str = ""
     """As in `NodeSeen`."""

@@ -37,8 +37,6 @@ def of_the_others(values: Floats) -> tuple[Floats, Floats]:
     over that of normal noise with a standard deviation of 1; of an even number of distances, the upper one of both in
     the middle, which is less often small by chance. NaN of one peer.
 
-    Notes
-    -----
     Memory grows with the square of the values: 1,000 take 20 MB, in 20 ms.
     """
     order = np.argsort(values, kind="stable")

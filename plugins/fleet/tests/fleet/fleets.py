@@ -27,7 +27,6 @@ def fleet(
 
 
 def replayed(nodes: int, runs: int = 5, *, scale: float = 1.0) -> Nodes:
-    """The same runs on every node."""
     return {
         f"n{node:02}": [_reduced(number + 1, scale, ("jax", "onnxruntime")) for number in range(runs)]
         for node in range(nodes)
@@ -35,7 +34,6 @@ def replayed(nodes: int, runs: int = 5, *, scale: float = 1.0) -> Nodes:
 
 
 def with_node(found: Nodes, node: str, change: Callable[[Reduced], Reduced]) -> Nodes:
-    """Change every run of a node."""
     return found | {node: [change(each) for each in found[node]]}
 
 
@@ -58,8 +56,6 @@ def slowed(factor: float, only: str = "", *, canary: bool = True) -> Callable[[R
 
 
 def with_facts(group: str, **facts: str) -> Callable[[Reduced], Reduced]:
-    """Change facts of the environment."""
-
     def change(one: Reduced) -> Reduced:
         return msgspec.structs.replace(
             one, environment=one.environment | {group: one.environment.get(group, {}) | facts}
@@ -79,8 +75,6 @@ def with_hardware(**facts: str) -> Callable[[Reduced], Reduced]:
 
 
 def with_digests(arm: str, *digests: str) -> Callable[[Reduced], Reduced]:
-    """Let the outputs of an arm have these digests."""
-
     def change(one: Reduced) -> Reduced:
         parities = {
             key: tuple(msgspec.structs.replace(values[0], output_sha256=digest) for digest in digests)

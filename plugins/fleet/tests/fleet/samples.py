@@ -101,12 +101,10 @@ def hostile() -> Fleet:
 
 
 def small(name: str, seed: int = 1, **options: Any) -> Run:
-    """A record that takes no time."""
     return run(name, seed, **{"backends": ["onnxruntime"], "max_calls": 5} | options)
 
 
 def place(record: Run, folder: Path) -> Path:
-    """Write a record into a folder, which is made."""
     folder.mkdir(parents=True)
     files.write(record, folder)
     return folder

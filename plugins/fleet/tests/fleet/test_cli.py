@@ -80,7 +80,6 @@ def test_what_cannot_be_judged_is_one_sentence(folder: Path, typed: tuple[str, .
 
 
 def options(*typed: str) -> Options:
-    """What `levelfield bench` makes of these words."""
     context = cli.commands["bench"].make_context("bench", list(typed))
     return msgspec.structs.replace(options_of(context.params), command=())
 

@@ -21,7 +21,6 @@ RUNS = 3
 
 
 def own(record: Run) -> Reduced:
-    """A run with a digest of its own."""
     return reduce(record, hashlib.sha256(record.id.encode()).hexdigest())
 
 

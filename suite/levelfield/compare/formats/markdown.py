@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from levelfield.compare import phrases, tables
 from levelfield.compare.types import Comparison, Row
-from levelfield.report import markdown
-from levelfield.report.tables import Table, make
+from levelfield.report.tables import Table, in_markdown, make
 from levelfield.report.units import plural
 from levelfield.terminals import markdown_code as code
 from levelfield.terminals import markdown_text as text
@@ -55,6 +54,6 @@ def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _table(found: Table) -> Iterator[str]:
-    yield from (*markdown.of(replace(found, lines=found.lines[:MOST_ROWS]), narrow=False), "")
+    yield from (*in_markdown(replace(found, lines=found.lines[:MOST_ROWS]), narrow=False), "")
     if (left := len(found.lines) - MOST_ROWS) > 0:
         yield from (f"{left} more rows are left out here; the page shows them.", "")

@@ -131,9 +131,7 @@ def shapes(model: OwnFile, batch: int) -> dict[str, tuple[int, ...]]:
 def needs_sizes(graph: Graph, sides: Mapping[str, tuple[int, ...]]) -> bool:
     """Return whether inputs of these shapes must, or should, be written into a file."""
     declared = [
-        (side.size, size)
-        for value in graph.inputs
-        for side, size in zip(value.shape or (), sides[value.name], strict=True)
+        (side.size, size) for one in graph.inputs for side, size in zip(one.shape or (), sides[one.name], strict=True)
     ]
     known = all(has in (None, size) for has, size in declared)
     conditional = any(node.operator == "If" for node in graph.nodes)
@@ -189,10 +187,7 @@ def resolve(name: str, graph: Graph, given: Mapping[str, int]) -> Sizes:
     Raises LevelfieldError: a size was given for what has one, or what is computed from others.
     """
     places = tuple(
-        Place(value, axis, side)
-        for value in graph.inputs
-        for axis, side in enumerate(value.shape or ())
-        if not side.size
+        Place(each, axis, side) for each in graph.inputs for axis, side in enumerate(each.shape or ()) if not side.size
     )
     known: dict[str, int] = {}
     for key, size in given.items():
@@ -283,7 +278,6 @@ def command(name: str, sizes: Sizes, given: Mapping[str, int]) -> str:
 
 
 def _input(value: Value, sizes: Sizes) -> OwnInput:
-    """Describe an input, of which the batch alone has no size."""
     found: list[int] = []
     batched, axis = False, 0
     for place in (Place(value, at, side) for at, side in enumerate(value.shape or ())):

@@ -56,8 +56,6 @@ def is_named(name: str) -> bool:
 def symbols(name: str) -> tuple[str, ...]:
     """Return the symbols that a dimension is computed from: it alone where its name is no arithmetic.
 
-    Examples
-    --------
     >>> symbols("2*s0 + s1"), symbols("batch-size"), symbols("batch size")
     (('s0', 's1'), ('batch-size',), ('batch size',))
     """
@@ -76,8 +74,6 @@ def size(name: str, sizes: Mapping[str, int]) -> int:
 
     Raises LevelfieldError: these sizes of its symbols make none.
 
-    Examples
-    --------
     >>> size("2*s0 + 1", {"s0": 64}), size("batch size", {"batch size": 3}), size("Max(1, s0//2)", {"s0": 1})
     (129, 3, 1)
     """

@@ -69,8 +69,6 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Node(msgspec.Struct, frozen=True):
-    """One call of an operator."""
-
     operator: str
     domain: str
     """Empty: ONNX's own."""

@@ -30,25 +30,13 @@ MOST_DIMENSIONS = 8
 FLOATING = {"F32": 4, "F16": 2, "BF16": 2}
 """Types that become float32 exactly, and the bytes of an element."""
 _ITEM_BYTES = FLOATING | {
-    "F64": 8,
-    "I64": 8,
-    "U64": 8,
-    "I32": 4,
-    "U32": 4,
-    "I16": 2,
-    "U16": 2,
-    "I8": 1,
-    "U8": 1,
-    "BOOL": 1,
-    "F8_E4M3": 1,
-    "F8_E5M2": 1,
-}
+    "F64": 8, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2, "I8": 1, "U8": 1, "BOOL": 1,
+    "F8_E4M3": 1, "F8_E5M2": 1,
+}  # fmt: skip
 _Whole = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
-    """What a header says of a tensor."""
-
     dtype: str
     shape: Annotated[tuple[_Whole, ...], msgspec.Meta(max_length=MOST_DIMENSIONS)]
     data_offsets: tuple[_Whole, _Whole]
@@ -125,8 +113,6 @@ _AGAIN = "Save it again with save_pretrained, or fetch the folder again."
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """What is in a folder."""
-
     name: str
     """Its own, without where it lies."""
     config: bytes
@@ -143,11 +129,9 @@ class Folder(msgspec.Struct, frozen=True):
         return {name: self.stored(name).shape for name in self.tensors}
 
     def stored(self, name: str) -> Stored:
-        """Return what is said of a tensor."""
         return self.tensors[name][1].tensors[name]
 
     def file_of(self, name: str) -> str:
-        """Return the file that a tensor is in."""
         return self.tensors[name][0]
 
     def read(self, name: str) -> npt.NDArray[np.float32]:

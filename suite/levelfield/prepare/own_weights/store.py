@@ -219,7 +219,6 @@ class _Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 
 def _config(family: Family, found: Folder) -> msgspec.Struct:
-    """Return the fields of a configuration; a network that has no definition here is refused."""
     try:
         config = msgspec.json.decode(found.config, type=family.config)
         family.check(config)

@@ -167,7 +167,6 @@ class State(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(design, sides=(old, new))
 
     def missing(self, phase: Phase) -> int:
-        """Return how many boots of a phase are still to be measured."""
         return self._missing.get(phase, 0)
 
     @property

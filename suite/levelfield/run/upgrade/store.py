@@ -103,7 +103,6 @@ def check_records(state: State, reports: Path) -> None:
 
 
 def digest(file: Path) -> str:
-    """Return the SHA-256 of a record's file."""
     return hashlib.sha256(files.content_of(file)).hexdigest()
 
 

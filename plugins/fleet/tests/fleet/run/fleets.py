@@ -52,7 +52,6 @@ def state(*events: Event, nodes: int = 3) -> State:
 
 
 def record(**changes: object) -> Run:
-    """A small record that answers what `asked` asks."""
     run = make_run(
         seed=SEED, models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), generations=2, rounds=2
     )

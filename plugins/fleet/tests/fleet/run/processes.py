@@ -14,8 +14,6 @@ _PAUSE_S = 0.05
 
 
 class Processes(NamedTuple):
-    """Processes of Ray's own nodes."""
-
     ray: list[psutil.Process]
     measuring: list[psutil.Process]
 
@@ -62,5 +60,4 @@ def runs(process: psutil.Process) -> bool:
 
 
 def still_there(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes that have not ended."""
     return [each for each in processes if runs(each)]

@@ -25,7 +25,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def leave(cache: Path, **changes: object) -> Path:
-    """Leave a run on this node."""
     run = record(**changes)
     folder = cache / "fleets" / "fleet" / "node-01" / "0" / "reports" / run.id
     folder.mkdir(parents=True)

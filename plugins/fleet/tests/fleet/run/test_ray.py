@@ -53,8 +53,6 @@ def cluster() -> Iterator[str]:
 
 
 class Fleet:
-    """A fleet that a test runs."""
-
     def __init__(self, name: str, folder: Path, cluster: str) -> None:
         self.name, self.folder, self._cluster = name, folder, cluster
         self.reports = folder / "reports"
@@ -76,7 +74,6 @@ class Fleet:
         return path.parent
 
     def is_measuring(self, node: str) -> bool:
-        """Return whether a run of a node has a window, and is not done."""
         with contextlib.suppress(Exception):
             found = self.state
             return not found.nodes[node].runs and any(
@@ -97,7 +94,6 @@ def so_far(folder: Path) -> Run:
 
 
 def turns(run: Run) -> set[bytes]:
-    """Return all windows of a run."""
     return {
         msgspec.json.encode(turn)
         for block in run.blocks
@@ -124,7 +120,6 @@ def listens_at(process: psutil.Process) -> set[str]:
 
 
 def node_of(fleet: Fleet, number: int) -> str:
-    """Return what the fleet calls a node of this machine."""
     machine = clusters.machine_of(local.name_of(number))
     with contextlib.suppress(LevelfieldError):
         return next((node.name for node in fleet.state.nodes.values() if node.machine == machine), "")
