@@ -67,13 +67,7 @@ class Command:
             stderr=self._err,
             stdin=subprocess.DEVNULL,
             cwd=folder,
-            env={
-                **os.environ,
-                **SHOWN,
-                "PYTHONPATH": IMPORTS,
-                "PYTHONFAULTHANDLER": "1",
-                **(environment or {}),
-            },
+            env={**os.environ, **SHOWN, "PYTHONPATH": IMPORTS, "PYTHONFAULTHANDLER": "1", **(environment or {})},
         )
         self.pid = self._process.pid
 

@@ -180,11 +180,7 @@ def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
         ("mlp", "from levelfield.zoo.mlp import MODEL", "a built-in model has this name"),
         ("other", "from levelfield.zoo.mlp import MODEL", "its Model is called 'mlp'"),
         ("other", "MODEL = 3", "is a int and no Model"),
-        (
-            "other",
-            _RENAMED,
-            "its folder is in levelfield.zoo",
-        ),
+        ("other", _RENAMED, "its folder is in levelfield.zoo"),
     ],
 )
 def test_a_broken_model_says_why(folder: Path, name: str, code: str, reason: str) -> None:

@@ -78,12 +78,7 @@ def test_intervals_are_wider_where_precision_could_end_the_run() -> None:
 
 @pytest.mark.parametrize(
     "window",
-    [
-        {"samples_ns": []},
-        {"samples_ns": [0, 0, 0]},
-        {"samples_ns": [-5, 10, 20]},
-        {"window_ns": 0},
-    ],
+    [{"samples_ns": []}, {"samples_ns": [0, 0, 0]}, {"samples_ns": [-5, 10, 20]}, {"window_ns": 0}],
     ids=["no samples", "zero times", "a negative time", "no duration"],
 )
 def test_windows_that_no_clock_can_give_are_not_counted(window: dict[str, object]) -> None:

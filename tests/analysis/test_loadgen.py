@@ -76,8 +76,7 @@ def test_server_counts_the_highest_rate_that_held() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target_ns", "says"),
-    [(1_000_000, "a query alone takes"), (30_000_000, "no rate that was tried held 30 ms")],
+    ("target_ns", "says"), [(1_000_000, "a query alone takes"), (30_000_000, "no rate that was tried held 30 ms")]
 )
 def test_a_target_that_cannot_be_met_is_one_sentence(target_ns: int, says: str) -> None:
     run = run_of("loadgen-server", noise_scale=0.0)

@@ -155,8 +155,7 @@ def test_without_probes_everything_is_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempts", "says"),
-    [(9, "a window that was taken 9 times"), (2, "two turns of a round of one name")],
+    ("attempts", "says"), [(9, "a window that was taken 9 times"), (2, "two turns of a round of one name")]
 )
 def test_no_window_is_taken_again_without_end_or_without_a_probe(attempts: int, says: str) -> None:
     busy: State = "contended"

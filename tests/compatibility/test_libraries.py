@@ -5,13 +5,7 @@ import pytest
 
 from levelfield import analysis
 from levelfield.compatibility.gate import Gpu
-from levelfield.compatibility.libraries import (
-    between,
-    cuda_release,
-    libraries,
-    matching,
-    not_of_the_lock,
-)
+from levelfield.compatibility.libraries import between, cuda_release, libraries, matching, not_of_the_lock
 from levelfield.record.schema import Absent, Arm, Fingerprint, Image, Launch, Library, Warning_
 from tests.compatibility.machines import H100, TABLE
 from tests.records_builder import make_image, make_run
@@ -109,9 +103,7 @@ def test_the_report_warns_once_an_arm() -> None:
     generations = tuple(msgspec.structs.replace(each, launches=(bad,), rounds=()) for each in block.generations)
     case = msgspec.structs.replace(block.case, device="cuda")
     changed = msgspec.structs.replace(
-        run,
-        images=(IMAGE,),
-        blocks=(msgspec.structs.replace(block, case=case, arms=(arm,), generations=generations),),
+        run, images=(IMAGE,), blocks=(msgspec.structs.replace(block, case=case, arms=(arm,), generations=generations),)
     )
     found = [each for each in analysis.analyse(changed).warnings if each.code == "library-shadowed"]
     assert [each.about for each in found] == ["torch@cu13"]
@@ -120,14 +112,7 @@ def test_the_report_warns_once_an_arm() -> None:
 def side(driver: str | None, name: str = "NVIDIA H100", capability: str = "9.0") -> Fingerprint:
     if driver is None:
         return {"gpu": {"driver": Absent("there is none")}}
-    return {
-        "gpu": {
-            "driver": driver,
-            "devices": 1,
-            "device 0 name": name,
-            "device 0 compute capability": capability,
-        }
-    }
+    return {"gpu": {"driver": driver, "devices": 1, "device 0 name": name, "device 0 compute capability": capability}}
 
 
 def image(**distributions: str) -> Image:

@@ -94,10 +94,7 @@ def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "says"),
-    [
-        ({"depth": 5}, "latency at a depth of 5"),
-        ({"growing_cache": True}, "latency with a growing cache"),
-    ],
+    [({"depth": 5}, "latency at a depth of 5"), ({"growing_cache": True}, "latency with a growing cache")],
 )
 def test_a_cache_is_of_what_answers_token_by_token(fields: dict[str, Any], says: str) -> None:
     (block, *_) = PLAIN["blocks"]

@@ -5,14 +5,7 @@ import numpy as np
 import pytest
 
 from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Reason, Turn
-from levelfield.record.states import (
-    FEWEST_PROBES,
-    Knowledge,
-    State,
-    judge,
-    knowledge,
-    levels,
-)
+from levelfield.record.states import FEWEST_PROBES, Knowledge, State, judge, knowledge, levels
 from tests.known import known
 
 LOW = MachineProbe(900_000, 400_000, 500_000)

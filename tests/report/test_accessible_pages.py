@@ -69,10 +69,7 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
     assert {"html-has-lang", "image-alt", "color-contrast", "landmark-one-main"} <= found
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"],
-)
+@pytest.mark.parametrize("name", ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"])
 def test_axe_finds_nothing(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
     """Each page is loaded once, and then seen wide and on a phone; nothing is wider than the window."""
     show(browser, pages[name])

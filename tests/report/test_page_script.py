@@ -91,11 +91,7 @@ def test_a_column_sorts_up_and_down_and_back(browser: webdriver.Chrome, page: Pa
     rows = sorted((row for row in of.rows if row.p99_ns is not None), key=lambda row: row.p99_ns or 0.0)
     up = [row.arm for row in rows]
     missing = [arm for arm in before if arm not in up]
-    for order, expected in (
-        ("ascending", up + missing),
-        ("descending", up[::-1] + missing),
-        (None, before),
-    ):
+    for order, expected in (("ascending", up + missing), ("descending", up[::-1] + missing), (None, before)):
         cell.find_element(By.TAG_NAME, "button").click()
         assert cell.get_attribute("aria-sort") == order
         assert arms(table) == expected

@@ -69,8 +69,7 @@ def test_a_budget_buys_passes_and_is_kept(pass_s: float, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget_s", "passes_left", "expected"),
-    [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)],
+    ("budget_s", "passes_left", "expected"), [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)]
 )
 def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, passes_left: int, expected: float) -> None:
     asked = settings(budget_s=budget_s, clock_s=330)

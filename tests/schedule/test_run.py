@@ -171,20 +171,10 @@ def two_cases(reports: Path, budget_s: float) -> Harness:
 
 @pytest.mark.parametrize(
     ("budget_s", "launches", "end_s", "apart_s"),
-    [
-        (100.0, [5, 5], 67.0, 10.0),
-        (50.0, [5, 5], 50.0, 5.75),
-        (34.0, [5, 1], 34.0, 5.0),
-        (12.0, [3, 1], 11.0, 0.0),
-    ],
+    [(100.0, [5, 5], 67.0, 10.0), (50.0, [5, 5], 50.0, 5.75), (34.0, [5, 1], 34.0, 5.0), (12.0, [3, 1], 11.0, 0.0)],
 )
 def test_a_short_budget_costs_pauses_first_and_then_cases(
-    reports: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    budget_s: float,
-    launches: list[int],
-    end_s: float,
-    apart_s: float,
+    reports: Path, monkeypatch: pytest.MonkeyPatch, budget_s: float, launches: list[int], end_s: float, apart_s: float
 ) -> None:
     harness = two_cases(reports, budget_s)
     durations = Durations(monkeypatch, {1: 2.0, 2: 5.0})

@@ -8,15 +8,7 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from levelfield.statistics.student import (
-    FIRST_LOOK,
-    MIN_LAUNCHES,
-    TRIMMED_FROM,
-    EndedBy,
-    half_width,
-    mean_of,
-    trimmed,
-)
+from levelfield.statistics.student import FIRST_LOOK, MIN_LAUNCHES, TRIMMED_FROM, EndedBy, half_width, mean_of, trimmed
 
 MOST = 80
 EXPERIMENTS = 20_000

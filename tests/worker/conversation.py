@@ -24,10 +24,7 @@ class Conversation:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={
-                "PYTHONPATH": IMPORTS,
-                "LEVELFIELD_CPUS": "" if cpu is None else str(cpu),
-            },
+            env={"PYTHONPATH": IMPORTS, "LEVELFIELD_CPUS": "" if cpu is None else str(cpu)},
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

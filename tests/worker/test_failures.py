@@ -65,10 +65,7 @@ def test_a_gpu_or_a_worker_without_memory_left(error: Exception) -> None:
     [
         ("CUDA error: no kernel image is available for execution on the device", "has no code for this GPU"),
         ("CUDA driver version is insufficient for CUDA runtime version", "install a newer one and restart"),
-        (
-            "Error 804: forward compatibility was attempted on non supported HW",
-            "restart the machine",
-        ),
+        ("Error 804: forward compatibility was attempted on non supported HW", "restart the machine"),
         ("CUDA error: all CUDA-capable devices are busy or unavailable", "nvidia-smi -c DEFAULT"),
     ],
 )

@@ -42,10 +42,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "ResNetForImageClassification",
         {"embedding_size": 16, "hidden_sizes": [32, 64], "depths": [2, 1], "layer_type": "bottleneck", "num_labels": 5},
     ),
-    "mobilenet": (
-        "MobileNetV2ForImageClassification",
-        {"depth_multiplier": 0.35, "image_size": 96, "num_labels": 6},
-    ),
+    "mobilenet": ("MobileNetV2ForImageClassification", {"depth_multiplier": 0.35, "image_size": 96, "num_labels": 6}),
     "mobilenet with plain padding": (
         "MobileNetV2ForImageClassification",
         {"depth_multiplier": 1.4, "image_size": 64, "tf_padding": False, "num_labels": 3},

@@ -61,12 +61,7 @@ def test_what_bounds_a_case_follows_from_its_shares() -> None:
 
 @pytest.mark.parametrize(
     ("compute", "memory", "says"),
-    [
-        (0.5, 0.1, "compute"),
-        (0.5, 0.6, "memory"),
-        (0.49, 0.49, "neither"),
-        (0.1, None, "neither"),
-    ],
+    [(0.5, 0.1, "compute"), (0.5, 0.6, "memory"), (0.49, 0.49, "neither"), (0.1, None, "neither")],
 )
 def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, says: str) -> None:
     assert resources.bound(compute, memory) == says
