@@ -54,30 +54,17 @@ from levelfield.zoo import models as zoo
 BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 MODELS = ("mlp", "resnet50", "bert")
 IMAGES = {
-    "torch": "torch",
-    "torch-compile": "torch",
-    "tensorflow": "tensorflow",
-    "tensorflow-xla": "tensorflow",
-    "jax": "jax",
-    "onnxruntime": "onnxruntime",
-    "openvino": "openvino",
-}
+    "torch": "torch", "torch-compile": "torch", "tensorflow": "tensorflow", "tensorflow-xla": "tensorflow",
+    "jax": "jax", "onnxruntime": "onnxruntime", "openvino": "openvino",
+}  # fmt: skip
 VERSIONS = {
-    "torch": "2.13.0+cpu",
-    "tensorflow": "2.21.0",
-    "jax": "0.10.1",
-    "onnxruntime": "1.31.1",
-    "openvino": "2026.4.1",
-}
+    "torch": "2.13.0+cpu", "tensorflow": "2.21.0", "jax": "0.10.1", "onnxruntime": "1.31.1", "openvino": "2026.4.1",
+}  # fmt: skip
 MODES = {
-    "torch": "eager",
-    "torch-compile": "torch.compile, inductor, static shapes",
-    "tensorflow": "tf.function, concrete",
-    "tensorflow-xla": "tf.function, jit_compile",
-    "jax": "jit, compiled ahead of time",
-    "onnxruntime": "ORT_SEQUENTIAL",
-    "openvino": "synchronous, one request",
-}
+    "torch": "eager", "torch-compile": "torch.compile, inductor, static shapes",
+    "tensorflow": "tf.function, concrete", "tensorflow-xla": "tf.function, jit_compile",
+    "jax": "jit, compiled ahead of time", "onnxruntime": "ORT_SEQUENTIAL", "openvino": "synchronous, one request",
+}  # fmt: skip
 CANARY = "numpy"
 
 LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
@@ -573,19 +560,15 @@ def make_noise(elapsed_ns: int, *, steal: float = 0.0) -> Noise:
 def make_machine() -> Fingerprint:
     return {
         "cpu": {
-            "model": "AMD EPYC 9R45",
-            "cores": 2,
-            "threads": 2,
-            "l3_cache_bytes": 33_554_432,
-            "flags": "avx2 avx512f avx512_bf16 fma",
-            "microcode": "0xb002151",
+            "model": "AMD EPYC 9R45", "cores": 2, "threads": 2, "l3_cache_bytes": 33_554_432,
+            "flags": "avx2 avx512f avx512_bf16 fma", "microcode": "0xb002151",
             "governor": Absent("the hypervisor shows no cpufreq"),
         },
         "memory": {"total bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
         "kernel": {"release": "6.1.0-37-amd64", "boot_parameters": "quiet"},
         "system": {"distribution": "Debian GNU/Linux 12 (bookworm)", "virtualisation": "kvm"},
         "engine": {"name": "docker", "version": "20.10.24", "cgroup": 1},
-    }
+    }  # fmt: skip
 
 
 def turns_of(*blocks: Block) -> Iterator[Turn]:

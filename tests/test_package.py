@@ -96,15 +96,10 @@ def environment(folder: Path) -> dict[str, str]:
     """Return an environment without this checkout, in which uv and pipx keep what they install in a folder."""
     kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     return {
-        **kept,
-        "UV_TOOL_DIR": str(folder / "tools"),
-        "UV_TOOL_BIN_DIR": str(folder / "bin"),
-        "UV_PYTHON_DOWNLOADS": "never",
-        "PIPX_HOME": str(folder / "pipx"),
-        "PIPX_BIN_DIR": str(folder / "bin"),
-        "PIP_CONSTRAINT": str(folder / "constraints.txt"),
-        "COLUMNS": "200",
-    }
+        **kept, "UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "bin"),
+        "UV_PYTHON_DOWNLOADS": "never", "PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(folder / "bin"),
+        "PIP_CONSTRAINT": str(folder / "constraints.txt"), "COLUMNS": "200",
+    }  # fmt: skip
 
 
 def locked() -> list[str]:

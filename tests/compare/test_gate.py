@@ -192,18 +192,8 @@ def test_a_gate_of_one_day_is_said_where_the_new_runs_are_of_another() -> None:
 
 
 HOSTILE = [
-    'a"b\\c',
-    "\x1b[2J",
-    "two\nlines\ttab",
-    "\x7f\x9b31m",
-    "\u202etxt",
-    '"""',
-    "'",
-    "émoji 🚀",
-    "\u2028",
-    "]] = 1",
-    "",
-]
+    'a"b\\c', "\x1b[2J", "two\nlines\ttab", "\x7f\x9b31m", "\u202etxt", '"""', "'", "émoji 🚀", "\u2028", "]] = 1", "",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -15,11 +15,8 @@ from levelfield.statistics import verdicts
 from tests.statistics.rates import check_rate
 
 SAME, SLOWER, FASTER, UNDECIDED = (
-    verdicts.Verdict.SAME,
-    verdicts.Verdict.SLOWER,
-    verdicts.Verdict.FASTER,
-    verdicts.Verdict.UNDECIDED,
-)
+    verdicts.Verdict.SAME, verdicts.Verdict.SLOWER, verdicts.Verdict.FASTER, verdicts.Verdict.UNDECIDED,
+)  # fmt: skip
 
 
 def effect(percent: float, error: float = 0.001, freedom: float = 8.0) -> Effect:

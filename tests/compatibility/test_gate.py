@@ -50,15 +50,10 @@ def test_a_release_on_a_gpu(release: str, gpu: Gpu, runs: bool) -> None:
 def test_a_fingerprint_becomes_devices() -> None:
     found = from_facts(
         {
-            "driver": "580.95.05",
-            "CUDA supported": "13.0",
-            "devices": 2,
-            "device 0 name": "NVIDIA H100",
-            "device 0 compute capability": "9.0",
-            "device 0 MIG": True,
-            "device 1": Absent("GPU is lost"),
+            "driver": "580.95.05", "CUDA supported": "13.0", "devices": 2, "device 0 name": "NVIDIA H100",
+            "device 0 compute capability": "9.0", "device 0 MIG": True, "device 1": Absent("GPU is lost"),
         }
-    )
+    )  # fmt: skip
     assert found.gpus == (Gpu(0, "NVIDIA H100", "9.0", mig=True), Gpu(1, "unnamed", None))
     assert (found.driver, found.cuda) == ("580.95.05", "13.0")
 

@@ -46,20 +46,13 @@ def test_a_rule_fires_where_it_should_alone(
 
 def test_wheels_and_their_libraries() -> None:
     wheels = {
-        "nvidia-cublas-cu12": "12.8.4.1",
-        "nvidia_cudnn_cu13": "9.26.0.51",
-        "nvidia-cuda-runtime-cu12": "12.8.90",
-        "nvidia-nccl-cu12": "2.30.7",
-        "nvidia-ml-py": "13.615.71",
-        "numpy": "2.4.6",
+        "nvidia-cublas-cu12": "12.8.4.1", "nvidia_cudnn_cu13": "9.26.0.51", "nvidia-cuda-runtime-cu12": "12.8.90",
+        "nvidia-nccl-cu12": "2.30.7", "nvidia-ml-py": "13.615.71", "numpy": "2.4.6",
         "nvidia-cudnn-frontend": "not a version",
-    }
+    }  # fmt: skip
     assert libraries(wheels) == {
-        "cuBLAS": "12.8.4.1",
-        "cuDNN": "9.26.0.51",
-        "CUDA runtime": "12.8.90",
-        "NCCL": "2.30.7",
-    }
+        "cuBLAS": "12.8.4.1", "cuDNN": "9.26.0.51", "CUDA runtime": "12.8.90", "NCCL": "2.30.7",
+    }  # fmt: skip
     assert cuda_release(wheels) == "12.8"
     assert cuda_release({**wheels, "cuda-toolkit": "12.8.1"}) == "12.8.1"
     assert cuda_release({"numpy": "2.4.6"}) is None

@@ -176,16 +176,8 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
     assert found.files == len(made.files)
     wheels = tmp_path / "elsewhere" / "wheels"
     command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--dry-run",
-        "--quiet",
-        "--no-index",
-        "--find-links",
-        str(wheels),
-    ]
+        sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-index", "--find-links", str(wheels),
+    ]  # fmt: skip
     command += ["--require-hashes", "--ignore-installed", "--target", str(tmp_path / "target"), "--no-deps"]
     for lock in ("nox.lock", "runtime.lock"):
         done = subprocess.run(

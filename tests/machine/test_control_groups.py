@@ -40,12 +40,8 @@ def test_the_tightest_limit_of_the_path_counts_in_version_two(tmp_path: Path) ->
         },
     )
     assert control_groups.limits(tmp_path) == {
-        "cgroup version": 2,
-        "CPU limit": 1.5,
-        "memory limit bytes": 4 << 30,
-        "CPU set": "0-3",
-        "memory nodes": "1",
-    }
+        "cgroup version": 2, "CPU limit": 1.5, "memory limit bytes": 4 << 30, "CPU set": "0-3", "memory nodes": "1",
+    }  # fmt: skip
     files = [str(file.relative_to(tmp_path)) for file in control_groups.throttling_files(tmp_path)]
     assert files == ["sys/fs/cgroup/user.slice/job/cpu.stat", "sys/fs/cgroup/user.slice/cpu.stat"]
 
@@ -68,12 +64,8 @@ def test_the_tightest_limit_of_the_path_counts_in_version_one(tmp_path: Path) ->
         },
     )
     assert control_groups.limits(tmp_path) == {
-        "cgroup version": 1,
-        "CPU limit": 1.5,
-        "memory limit bytes": 1 << 30,
-        "CPU set": "0-1",
-        "memory nodes": "0",
-    }
+        "cgroup version": 1, "CPU limit": 1.5, "memory limit bytes": 1 << 30, "CPU set": "0-1", "memory nodes": "0",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -47,20 +47,11 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
         tmp_path,
         {"energy": 1_000_000, "ecc-uncorrected": 3},
         {
-            "energy": 1_000_750,
-            "ecc-uncorrected": 4,
-            "power": 412_000,
-            "utilisation": 88,
-            "memory-utilisation": 35,
-            "sm": 1980,
-            "memory-clock": 2619,
-            "temperature": 61,
-            "reasons": 0,
-            "pid": 4711,
-            "process-bytes": 2 << 30,
+            "energy": 1_000_750, "ecc-uncorrected": 4, "power": 412_000, "utilisation": 88, "memory-utilisation": 35,
+            "sm": 1980, "memory-clock": 2619, "temperature": 61, "reasons": 0, "pid": 4711, "process-bytes": 2 << 30,
         },
         {"torch@cu13": 4711, "jax@cu13": 4712},
-    )
+    )  # fmt: skip
     assert found.pop("elapsed_ns") > 0
     assert found == {
         "energy_mj": 750,

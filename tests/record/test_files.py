@@ -24,16 +24,9 @@ def changed(**fields: object) -> bytes:
 
 
 CALIBRATED = {
-    "finished": "2026-11-20T10:00:00Z",
-    "backend": "onnxruntime",
-    "model": "resnet50",
-    "launches": 5,
-    "runs": 40,
-    "different": 0,
-    "same": 38,
-    "margin": 0.02,
-    "minimum_detectable_effect": 0.03,
-}
+    "finished": "2026-11-20T10:00:00Z", "backend": "onnxruntime", "model": "resnet50", "launches": 5, "runs": 40,
+    "different": 0, "same": 38, "margin": 0.02, "minimum_detectable_effect": 0.03,
+}  # fmt: skip
 DRAW = {"run": "r", "started": "2026-11-20T10:00:00Z", "arm": "jax", "case": "c", "ratio": 1.0}
 
 
@@ -75,13 +68,10 @@ def test_a_newer_schema_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b'{"schema": "1"}',
-        b'{"schema": 1, "id": "\xff"}',
-        b"[" * 200_000,
-        b'{"schema": 1, "blocks": ' + b"[" * 200_000,
-        b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
+        b'{"schema": "1"}', b'{"schema": 1, "id": "\xff"}', b"[" * 200_000,
+        b'{"schema": 1, "blocks": ' + b"[" * 200_000, b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
     ],
-)
+)  # fmt: skip
 def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
     with pytest.raises(LevelfieldError) as caught:
         files.decode(content, "run.json")

@@ -51,14 +51,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     publish([fill(folder / "reports")], folder / "site", print)
     site = folder / "site"
     return {
-        "example": folder / "example.html",
-        "troubled": folder / "troubled.html",
-        "comparison": folder / "comparison.html",
-        "upgrade": folder / "upgrade.html",
-        "site": site / "index.html",
+        "example": folder / "example.html", "troubled": folder / "troubled.html",
+        "comparison": folder / "comparison.html", "upgrade": folder / "upgrade.html", "site": site / "index.html",
         "site comparison": next((site / "compare").glob("run*.html")),
         "trends": next((site / "trends").glob("*.html")),
-    }
+    }  # fmt: skip
 
 
 def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> None:

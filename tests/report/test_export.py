@@ -109,13 +109,8 @@ def test_a_parser_of_the_format_reads_every_value_and_label() -> None:
 
 def test_what_a_stranger_named_stays_within_its_label() -> None:
     row: dict[str, Value] = {
-        "metric": "peak memory",
-        "value": 5,
-        "low": None,
-        "high": None,
-        "arm": HOSTILE,
-        "equal": True,
-    }
+        "metric": "peak memory", "value": 5, "low": None, "high": None, "arm": HOSTILE, "equal": True,
+    }  # fmt: skip
     text = "".join(f"{line}\n" for line in export.write([row]))
     families = list(text_string_to_metric_families(text))  # type: ignore[no-untyped-call]
     assert [(each.name, len(each.samples)) for each in families] == [

@@ -31,13 +31,10 @@ def test_a_policy_names_the_texts_by_their_hashes_and_forbids_all_else() -> None
     given = pages.policy("h1{}", script="run()")
     rules = dict(rule.strip().split(" ", 1) for rule in given.split(";"))
     assert rules == {
-        "default-src": "'none'",
-        "style-src": f"'sha256-{sha256_base64('h1{}')}'",
-        "script-src": f"'sha256-{sha256_base64('run()')}'",
-        "img-src": "data:",
-        "base-uri": "'none'",
+        "default-src": "'none'", "style-src": f"'sha256-{sha256_base64('h1{}')}'",
+        "script-src": f"'sha256-{sha256_base64('run()')}'", "img-src": "data:", "base-uri": "'none'",
         "form-action": "'none'",
-    }
+    }  # fmt: skip
     assert "unsafe" not in given
 
 

@@ -117,18 +117,8 @@ def test_what_contradicts_a_run_is_refused_by_name(
 
 def test_what_a_run_was_begun_with_and_another_budget_is_not_refused(begun: canaries.Harness, reports: Path) -> None:
     words = (
-        "--margin",
-        "2%",
-        "--profile=smoke",
-        "--seed",
-        "7",
-        "--threads",
-        "1",
-        "--budget",
-        "8m",
-        "--strict",
-        "--yes",
-    )
+        "--margin", "2%", "--profile=smoke", "--seed", "7", "--threads", "1", "--budget", "8m", "--strict", "--yes",
+    )  # fmt: skip
     assert to_resume(resuming(begun.folder.name, reports, *words))
 
 

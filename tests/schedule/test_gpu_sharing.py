@@ -119,11 +119,8 @@ def test_a_fingerprint_says_whether_one_process_is_let_in() -> None:
 
     card = Card(80 * GIB)
     assert [len(sharing_of(on(mode, 1), card).divide(CASE, (TORCH, JAX), 1)[0]) for mode in (0, 1, 2, 3)] == [
-        1,
-        2,
-        1,
-        2,
-    ]
+        1, 2, 1, 2,
+    ]  # fmt: skip
     assert len(sharing_of(on(3, 0), card).divide(CASE, (TORCH, JAX), 1)[0]) == 1
 
 

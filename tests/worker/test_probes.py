@@ -39,23 +39,14 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
 def test_only_what_matters_of_the_environment_is_reported() -> None:
     variables = environment(
         {
-            "HOME": "/home/someone",
-            "OMP_NUM_THREADS": "2",
-            "TF_ENABLE_ONEDNN_OPTS": "1",
-            "TF_CLI_CONFIG_FILE": "x",
-            "TORCHINDUCTOR_CACHE_DIR": "/home/someone/.cache",
-            "LD_PRELOAD": "",
-            "JAX_API_KEY": "secret",
-            "USER": "someone",
-            "PATH": "/bin",
+            "HOME": "/home/someone", "OMP_NUM_THREADS": "2", "TF_ENABLE_ONEDNN_OPTS": "1", "TF_CLI_CONFIG_FILE": "x",
+            "TORCHINDUCTOR_CACHE_DIR": "/home/someone/.cache", "LD_PRELOAD": "", "JAX_API_KEY": "secret",
+            "USER": "someone", "PATH": "/bin",
         }
-    )
+    )  # fmt: skip
     assert variables == {
-        "LD_PRELOAD": "",
-        "OMP_NUM_THREADS": "2",
-        "TF_ENABLE_ONEDNN_OPTS": "1",
-        "TORCHINDUCTOR_CACHE_DIR": "~/.cache",
-    }
+        "LD_PRELOAD": "", "OMP_NUM_THREADS": "2", "TF_ENABLE_ONEDNN_OPTS": "1", "TORCHINDUCTOR_CACHE_DIR": "~/.cache",
+    }  # fmt: skip
 
 
 def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:

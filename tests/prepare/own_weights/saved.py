@@ -86,13 +86,9 @@ def bert(path: Path, *, shards: int = 1, **changed: Any) -> Path:
 
 
 TINY = BERT | {
-    "vocab_size": 8,
-    "hidden_size": 4,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 4,
+    "vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 4,
     "max_position_embeddings": 16,
-}
+}  # fmt: skip
 
 
 def tiny_tensors() -> dict[str, npt.NDArray[np.float32]]:

@@ -167,13 +167,10 @@ CODE_OF_SGD: dict[str, Any] = {"Nesterov": nesterov_sgd, "no momentum": without_
 CODE_OF_ADAMW: dict[str, Any] = {
     how: functools.partialmethod(adamw, how=how)
     for how in (
-        "Nesterov",
-        "coupled decay",
-        "no bias correction",
-        "epsilon under the root",
+        "Nesterov", "coupled decay", "no bias correction", "epsilon under the root",
         "epsilon beside the uncorrected root",
     )
-}
+}  # fmt: skip
 
 
 @pytest.mark.sampled(6)
