@@ -27,12 +27,9 @@ NAMED = {
 def checked(backend: str, model: str) -> dict[str, dict[str, Any]]:
     """Return what is found of the right rule and of each mistake, by its name."""
     done = subprocess.run(
-        [sys.executable, str(CHILD), backend, model],
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, str(CHILD), backend, model], env={**os.environ, "PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     return found

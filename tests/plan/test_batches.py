@@ -80,13 +80,9 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
     words = shlex.split(rerun(of_plan(made)))
     typed = bench.make_context("bench", words[2:]).params
     again = Selection(
-        typed["profile"],
-        models=typed["models"],
-        backends=typed["backends"],
-        scenarios=typed["scenarios"],
-        batches=typed["batches"],
-        control=typed["control"],
-    )
+        typed["profile"], models=typed["models"], backends=typed["backends"], scenarios=typed["scenarios"],
+        batches=typed["batches"], control=typed["control"],
+    )  # fmt: skip
     cases = [[block.case.id for block in each.blocks] for each in (made, make(again, available=CPUS))]
     assert cases[0] == cases[1]
 

@@ -53,13 +53,9 @@ def test_an_arm_is_named_with_or_without_the_variant_that_the_machine_chose(name
     gpu = Gpu(0, "NVIDIA H100", "9.0")
     here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(gpu,))
     selected = Selection(
-        models=("mlp",),
-        backends=("torch", "jax"),
-        scenarios=("latency-device",),
-        variant="auto",
-        control="torch",
+        models=("mlp",), backends=("torch", "jax"), scenarios=("latency-device",), variant="auto", control="torch",
         inject=("5%", name),
-    )
+    )  # fmt: skip
     made = make(selected, available=CPUS, here=here)
     assert made.injected == ("torch@cu13#2",), "a run on the GPU alone has a control too"
 

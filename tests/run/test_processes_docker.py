@@ -19,14 +19,9 @@ ENGINES = {
 @pytest.mark.docker
 def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: Path) -> None:
     asked = plan.Selection(
-        profile="smoke",
-        models=("mlp",),
-        backends=tuple(ENGINES),
-        scenarios=("training",),
-        batches=(64,),
-        processes=(2,),
-        control="none",
-    )
+        profile="smoke", models=("mlp",), backends=tuple(ENGINES), scenarios=("training",), batches=(64,),
+        processes=(2,), control="none",
+    )  # fmt: skip
     found = once(asked, reports, "docker")
     run = found.run
     (block,) = run.blocks
