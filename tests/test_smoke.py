@@ -59,8 +59,7 @@ def test_a_killed_run_is_resumed(case: Case) -> None:
     assert case.resumed.code == 0, case.resumed.err + case.resumed.out
     assert case.killed.finished is None
     assert case.run.finished
-    assert case.run.id == case.killed.id
-    assert len(case.run.resumed) == 1
+    assert (case.run.id, len(case.run.resumed)) == (case.killed.id, 1)
     kept = case.killed.blocks[0].generations
     assert kept
     assert case.run.blocks[0].generations[: len(kept)] == kept

@@ -34,15 +34,12 @@ def test_what_is_typed_arrives() -> None:
         "--cpus", "0-1,8",
     ]  # fmt: skip
     made = options_of(bench.make_context("bench", words).params)
-    assert made.selection.models == ("mlp",)
-    assert made.selection.precisions == ("fp32", "bf16")
-    assert made.selection.batches == (8, 2)
-    assert made.selection.cpus == (0, 1, 8)
+    assert (made.selection.models, made.selection.precisions) == (("mlp",), ("fp32", "bf16"))
+    assert (made.selection.batches, made.selection.cpus) == ((8, 2), (0, 1, 8))
     assert made.selection.inject == ("5%", "torch")
     assert not made.selection.locked, "what is installed runs"
     assert (made.budget_seconds, made.margin, made.seed, made.launcher) == (90.0, 0.03, 5, "host")
-    assert made.target == 0.9
-    assert made.command[0] == "levelfield"
+    assert (made.target, made.command[0]) == (0.9, "levelfield")
 
 
 @pytest.mark.parametrize(

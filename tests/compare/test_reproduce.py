@@ -32,8 +32,7 @@ LATENCY = "onnxruntime/mlp/latency/fp32/b1/t2/cpu"
 def test_the_same_again_is_reproduced() -> None:
     found = held(record("theirs", 1), record("ours", 2), allowed=0.25)
     assert set(verdicts(found).values()) == {Verdict.REPRODUCED}
-    assert len(found.rows) == 3 * 4
-    assert found.exit_code == 0
+    assert (len(found.rows), found.exit_code) == (3 * 4, 0)
     assert found.answer == "Reproduced: all 12 results, and every answer."
     assert found.notes[0] == "All 6 answers are identical, bit by bit."
 

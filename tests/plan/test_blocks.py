@@ -65,8 +65,7 @@ def test_every_precision_and_number_of_threads_is_a_case_of_its_own() -> None:
         models=("mlp",), scenarios=("latency",), precisions=("fp32", "bf16"), threads=(2, 1), control="none"
     )
     made = make(selection, available=CPUS)
-    assert made.threads == (1, 2)
-    assert made.cpus == (0, 1)
+    assert (made.threads, made.cpus) == ((1, 2), (0, 1))
     assert [block.case.id for block in made.blocks] == [
         "mlp/latency/fp32/b1/t1/cpu", "mlp/latency/fp32/b1/t2/cpu", "mlp/latency/bf16/b1/t1/cpu",
         "mlp/latency/bf16/b1/t2/cpu",

@@ -21,8 +21,7 @@ def test_every_table_names_what_each_row_is_of(name: str) -> None:
     found = table(name, made)
     assert found
     for row in found:
-        assert row["run"] == made.id
-        assert row["model"] == "mlp"
+        assert (row["run"], row["model"]) == (made.id, "mlp")
         assert row["arm"]
     assert len({tuple(row.items()) for row in found}) == len(found)
 

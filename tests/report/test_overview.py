@@ -17,8 +17,7 @@ def of(analysis: Analysis) -> tuple[overview.Table, ...]:
 def test_every_cell_says_what_the_analysis_says() -> None:
     analysis = analyse(make_run(slower={"onnxruntime": 21.3 / 21.9 * 1.01}))
     (table,) = of(analysis)
-    assert len(table.columns) == 6
-    assert len(table.lines) == 7
+    assert (len(table.columns), len(table.lines)) == (6, 7)
     for index, block in enumerate(analysis.timed):
         rows = {row.arm: row for row in block.rows}
         for line in table.lines:

@@ -13,9 +13,7 @@ from tests.canaries import Harness, plan
 
 def test_a_run_begins_with_all_it_knows(reports: Path) -> None:
     run: Run = Harness(plan("latency"), reports, options=Options(seed=5, margin=0.03, command=("a", "b"))).record()
-    assert run.settings.seed == 5
-    assert run.settings.margin == 0.03
-    assert run.command == ("a", "b")
+    assert (run.settings.seed, run.settings.margin, run.command) == (5, 0.03, ("a", "b"))
     assert run.labels == ("smoke",)
     assert {"cpu", "memory", "kernel", "engine", "signals"} <= run.machine.keys()
     assert "identity" not in run.machine

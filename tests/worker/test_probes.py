@@ -20,8 +20,7 @@ def test_a_process_describes_itself_and_the_description_travels() -> None:
     assert isinstance(answer.memory.peak_rss_bytes, int)
     assert isinstance(answer.memory.rss_bytes, int)
     assert answer.memory.peak_rss_bytes >= answer.memory.rss_bytes - MIB > 10 * MIB
-    assert answer.memory.source == "VmHWM"
-    assert answer.distributions["numpy"] == np.__version__
+    assert (answer.memory.source, answer.distributions["numpy"]) == ("VmHWM", np.__version__)
     assert answer.affinity == tuple(sorted(os.sched_getaffinity(0)))
     assert answer.threads_alive >= 1
 

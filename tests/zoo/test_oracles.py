@@ -18,8 +18,7 @@ def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
     model = models.get("bert")
     w, batch = bert_weights, inputs.make(model, 0, 2)
     config = transformers.BertConfig(attn_implementation="eager")
-    assert config.layer_norm_eps == 1e-12
-    assert config.hidden_act == "gelu"
+    assert (config.layer_norm_eps, config.hidden_act) == (1e-12, "gelu")
     oracle = transformers.BertModel(config, add_pooling_layer=False).double().eval()
     missing, unexpected = oracle.load_state_dict({k: torch.tensor(v).double() for k, v in w.items()}, strict=False)
     assert unexpected == []

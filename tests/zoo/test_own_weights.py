@@ -21,9 +21,7 @@ SMALL = {
 def test_a_name_says_the_sizes(family: str) -> None:
     name = own_weights.name_of(family, SHA256, SMALL[family])
     model = models.get(name)
-    assert model.sizes == SMALL[family]
-    assert model.name == name
-    assert model.package == family
+    assert (model.sizes, model.name, model.package) == (SMALL[family], name, family)
     assert models.has_own_weights(name)
     assert models.title_of_own_weights(name) == f"{model.short_title} 1a2b3c4d"
 
@@ -34,8 +32,7 @@ def test_the_usual_sizes_have_a_short_name_and_are_the_usual_network(family: str
     name = own_weights.name_of(family, SHA256, usual)
     assert name == f"{family}-1a2b3c4d"
     found, built_in = models.get(name), models.get(family)
-    assert found.parameters == built_in.parameters
-    assert found.inputs == built_in.inputs
+    assert (found.parameters, found.inputs) == (built_in.parameters, built_in.inputs)
     assert found.output == built_in.output
     assert flops.count(found) == msgspec.structs.replace(flops.count(built_in), model=name)
     for key, array in inputs.make(built_in, 0, 1).items():

@@ -44,8 +44,7 @@ def test_vectors_stay_and_matrices_do_not(precision: str) -> None:
     rounded = rounding.weights(made, precision)
     assert rounded.keys() == made.keys()
     for name, array in made.items():
-        assert rounded[name].shape == array.shape
-        assert rounded[name].dtype == np.float32
+        assert (rounded[name].shape, rounded[name].dtype) == (array.shape, np.float32)
         assert np.array_equal(rounded[name], array) == (array.ndim < 2)
 
 
@@ -101,8 +100,7 @@ def test_every_product_of_a_training_is_rounded(name: str, layers: int, monkeypa
     loss, gradients, statistics = loss_and_gradients(model, weights, batch, significand=BITS)
     # A kernel of k × k pixels goes back place by place: k² products where a matrix has one.
     kernels = sum(conv.kernel**2 for conv in convolutions(SMALL, (1, 8, 8))[1:]) if name == "resnet50" else layers - 2
-    assert len(calls) == 3 * (2 * layers + kernels + 1)
-    assert set(calls) == {BITS}
+    assert (len(calls), set(calls)) == (3 * (2 * layers + kernels + 1), {BITS})
     assert loss == pytest.approx(exact[0], rel=0.05)
     assert loss != exact[0]
     assert gradients.keys() == exact[1].keys()
