@@ -76,8 +76,7 @@ def test_levelfield_understands_it(text: str) -> None:
 @pytest.mark.docker
 @pytest.mark.parametrize("text", [text for text in MEASURES if not NOT_HERE.search(text)])
 def test_what_measures_is_planned(text: str, tmp_path: Path) -> None:
-    words = shlex.split(re.split("[|>]", text)[0])[1:]
-    planned = call(*words, "--dry-run", folder=tmp_path)
+    planned = call(*shlex.split(re.split("[|>]", text)[0])[1:], "--dry-run", folder=tmp_path)
     assert planned.code == 0, planned.err + planned.out
 
 

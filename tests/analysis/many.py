@@ -39,8 +39,7 @@ def small_run(**options: Any) -> Run:
 def write_run(run: Run, folder: Path, *, summarised: bool = True) -> Summary:
     """Write a record as the end of a run does, with its summary beside it where asked."""
     folder.mkdir(parents=True)
-    record = files.write(run, folder)
-    content = record.read_bytes()
+    content = files.write(run, folder).read_bytes()
     sha256, size = hashlib.sha256(content).hexdigest(), len(content)
     made = summary.summarise(run, analysis.analyse(run), record_sha256=sha256, record_bytes=size)
     made = kept.sealed(made, installation_key())

@@ -70,8 +70,7 @@ def test_what_was_not_told_is_absent_with_its_reason(run: Run) -> None:
     assert (second.energy_per_item_j, second.items_per_joule, second.power_w) == (why, why, why)
     assert second.throttled == ()
     made = on_gpu(run, energy_mj=why)
-    page = html.render(made, analysis.analyse(made))
-    assert 'title="NVML: Not Supported">not known<' in page
+    assert 'title="NVML: Not Supported">not known<' in html.render(made, analysis.analyse(made))
 
 
 def test_windows_too_short_for_the_counter_have_neither_energy_nor_power(run: Run) -> None:

@@ -47,8 +47,7 @@ def test_disturbed_rounds_are_left_out_and_both_figures_kept() -> None:
 
 
 def test_where_every_round_was_disturbed_they_are_kept_and_said() -> None:
-    run = exact(scenarios=("latency",))
-    builtins = msgspec.to_builtins(run)
+    builtins = msgspec.to_builtins(exact(scenarios=("latency",)))
     for generation in builtins["blocks"][0]["generations"]:
         for round_ in generation["rounds"]:
             round_["disturbed"] = "the hypervisor took 9.2% of the CPU time"

@@ -56,8 +56,7 @@ def test_the_speed_up_is_over_the_same_arm_in_fp32(name: str) -> None:
 
 def test_fp32_has_no_speed_up_and_a_precision_alone_none_either() -> None:
     assert all(level.speed_up is None for level in only(made()).levels if level.precision == "fp32")
-    without = only(made(precisions=("bf16", "int8")))
-    assert all(level.speed_up is None for level in without.levels)
+    assert all(level.speed_up is None for level in only(made(precisions=("bf16", "int8"))).levels)
 
 
 def test_who_does_not_compute_in_it_is_absent_with_the_reason() -> None:

@@ -85,8 +85,7 @@ def test_one_unequal_launch_is_enough() -> None:
     worse = exact(scenarios=("latency",), unequal=[("jax", "resnet50")])
     generations = (*run.blocks[0].generations[:4], worse.blocks[0].generations[4])
     block = msgspec.structs.replace(run.blocks[0], generations=generations)
-    row = rows(analyse(msgspec.structs.replace(run, blocks=(block,))))["jax"]
-    assert row.standing == "unequal"
+    assert rows(analyse(msgspec.structs.replace(run, blocks=(block,))))["jax"].standing == "unequal"
 
 
 def test_an_output_that_was_not_compared_is_not_ranked() -> None:

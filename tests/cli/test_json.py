@@ -85,8 +85,7 @@ def test_a_comparison_is_the_same_by_both_names(place: Path) -> None:
 
 
 def test_a_trend_has_its_change_point_and_what_differs(place: Path) -> None:
-    found = _answer(place, "history", "onnxruntime/mlp/latency", "--reports", "year")
-    (one,) = found["results"]
+    (one,) = _answer(place, "history", "onnxruntime/mlp/latency", "--reports", "year")["results"]
     (change,) = one["changes"]
     assert change["ratio"] == pytest.approx(1.13, rel=0.02)
     assert change["runs"] == 15

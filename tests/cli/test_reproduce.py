@@ -90,8 +90,7 @@ def test_the_exit_code_and_the_file_hold_the_answer(
     remeasured: Callable[..., Result], tmp_path: Path, slower: float, code: int, says: str
 ) -> None:
     theirs = known(record("theirs", noise_scale=0.0))
-    ours = record("ours", noise_scale=0.0, slower={"jax": slower})
-    done = remeasured(theirs, ours)
+    done = remeasured(theirs, record("ours", noise_scale=0.0, slower={"jax": slower}))
     assert done.exit_code == code, done.output
     found = msgspec.json.decode((tmp_path / "mine" / "ours" / NAME).read_bytes(), type=Comparison)
     runs = [side.runs[0].id for side in (found.old, found.new)]

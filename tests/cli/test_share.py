@@ -92,8 +92,7 @@ def test_the_answer_is_the_first_line_and_the_exit_code(
     command = call("verify", signed / report, *words, folder=tmp_path)
     assert command.code == code, command.err
     assert command.out.startswith(says)
-    meaning = command.out.splitlines()[-1]
-    assert ("the signer answers for" in meaning) is says.startswith("Verified")
+    assert ("the signer answers for" in command.out.splitlines()[-1]) is says.startswith("Verified")
 
 
 def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path) -> None:
@@ -232,8 +231,7 @@ def test_a_site_is_written_and_what_was_left_out_is_named(tmp_path: Path) -> Non
     assert command.code == 1, command.err
     assert "Left out: broken" in command.out
     assert "1 run, 0 comparisons and 0 pages of trends: public/index.html" in command.out
-    index = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
-    assert f"runs/{one.id}/" in index
+    assert f"runs/{one.id}/" in (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_run_that_may_not_be_looked_into_is_named_and_never_skipped(tmp_path: Path) -> None:
@@ -287,8 +285,7 @@ def test_a_site_is_not_written_over_what_is_no_site(tmp_path: Path) -> None:
     write_run(one, tmp_path / "reports" / one.id)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "thesis.txt").write_text("years of work")
-    command = call("publish", folder=tmp_path)
-    one_clear_sentence(command, "site")
+    one_clear_sentence(call("publish", folder=tmp_path), "site")
     assert [each.name for each in (tmp_path / "site").iterdir()] == ["thesis.txt"]
 
 

@@ -114,8 +114,7 @@ def test_every_scenario_is_judged_by_its_own_cost(scenario: str, verdict: Verdic
 
 
 def test_what_noise_hides_is_not_decided_and_says_what_would_decide_it() -> None:
-    record = run(1.01, spread=3.0, generations=5, **LATENCY)
-    found = judged(record)
+    found = judged(run(1.01, spread=3.0, generations=5, **LATENCY))
     (row,) = found.rows
     assert (row.verdict, row.outcome) == (Verdict.UNDECIDED, "undecided")
     assert found.exit_code == 3

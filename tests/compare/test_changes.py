@@ -75,8 +75,7 @@ def test_images_libraries_settings_and_inputs() -> None:
 
 def test_what_differs_within_a_side_is_distinguished() -> None:
     old = [with_machine(run("a"), kernel={"release": "6.1"}), with_machine(run("b"), kernel={"release": "6.2"})]
-    new = [with_machine(run("c"), kernel={"release": "6.2"})]
-    (change,) = found(old, new)["Kernel"]
+    (change,) = found(old, [with_machine(run("c"), kernel={"release": "6.2"})])["Kernel"]
     assert (change.state, change.old, change.new) == ("varies", "6.1 (1 run); 6.2 (1 run)", "6.2")
 
 

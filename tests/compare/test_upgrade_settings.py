@@ -88,8 +88,7 @@ def test_each_fact_of_a_fingerprint_has_a_rule_of_its_own(here: Fingerprint, tmp
 
 def test_no_rule_is_hidden_by_an_earlier_one() -> None:
     for row in upgrade_rules.RULES:
-        example = row.pattern.replace("*", "zz")
-        assert upgrade_rules.rule(example) is row, row.pattern
+        assert upgrade_rules.rule(row.pattern.replace("*", "zz")) is row, row.pattern
 
 
 def test_settings_that_a_restart_lost_are_named(tmp_path: Path) -> None:

@@ -42,8 +42,7 @@ def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
 def test_an_image_holds_what_its_locks_say_and_nothing_else(
     client: docker.DockerClient, name: str, version: str | None, base: str
 ) -> None:
-    built = build(name, version=version)
-    inside = json.loads(_run(client, built.tag, LIST))
+    inside = json.loads(_run(client, build(name, version=version).tag, LIST))
     lock = catalogue.lock(name, version=version)
     assert inside["python"] == lock.python
     found = sorted((canonicalize_name(pin), version) for pin, version in inside["found"])

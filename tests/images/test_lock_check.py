@@ -39,8 +39,7 @@ def test_yanked_releases_and_lost_files_are_named_each() -> None:
     )
     no_release = msgspec.structs.replace(yanked, version="21.1.99")
     no_file = msgspec.structs.replace(LOCK.pins[0], sha256="0" * 64)
-    lock = msgspec.structs.replace(LOCK, pins=(no_file, *LOCK.pins[1:], yanked))
-    first, second = withdrawn(lock)
+    first, second = withdrawn(msgspec.structs.replace(LOCK, pins=(no_file, *LOCK.pins[1:], yanked)))
     assert (first.name, first.locked, first.reason) == (no_file.name, no_file.version, GONE)
     assert second.name == "attrs"
     assert second.reason == "It is yanked: Installable but not importable on Python 3.4."

@@ -135,8 +135,7 @@ def test_its_own_failure_leaves_it_alive() -> None:
 
 def test_its_folder_goes_with_it() -> None:
     one = worker("import os\n" + READY + NEXT + "print(os.environ['HOME'], file=sys.stderr, flush=True)\nos._exit(4)")
-    error = fails(one, "crashed", "exited with code 4")
-    home = Path(error.detail.strip())
+    home = Path(fails(one, "crashed", "exited with code 4").detail.strip())
     assert home.name == "home"
     assert home.parent.name.startswith("levelfield-run-")
     assert not home.parent.exists()

@@ -87,8 +87,7 @@ def test_in_a_container_the_path_is_what_is_mounted_there(tmp_path: Path, top: s
 @contextlib.contextmanager
 def parent_with_quota(cpus: float) -> Iterator[Path]:
     """Make a group with a quota and one below it without any; yield the lower one's folder."""
-    top = control_groups.groups("cpu")[-1]
-    parent = top / f"levelfield-test-{os.getpid()}"
+    parent = control_groups.groups("cpu")[-1] / f"levelfield-test-{os.getpid()}"
     lower = parent / "lower"
     try:
         lower.mkdir(parents=True)

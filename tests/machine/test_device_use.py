@@ -81,16 +81,14 @@ def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path
 def test_memory_is_of_the_process_whose_turn_it_was(tmp_path: Path) -> None:
     other = use(tmp_path, {}, {"pid": 4712}, {"torch@cu13": 4711})
     assert "does not list the worker's process" in other["memory_bytes"]["reason"]
-    unseen = use(tmp_path, {}, {"pid": 4712})
-    assert "process id is not known" in unseen["memory_bytes"]["reason"]
+    assert "process id is not known" in use(tmp_path, {}, {"pid": 4712})["memory_bytes"]["reason"]
     # NVML's "not available" is all ones.
     untold = use(tmp_path, {}, {"pid": 4711, "process-bytes": 2**64 - 1}, {"torch@cu13": 4711})
     assert untold["memory_bytes"]["reason"] == "the driver does not tell it by process"
 
 
 def test_a_counter_that_fell_is_absent(tmp_path: Path) -> None:
-    found = use(tmp_path, {"energy": 900}, {"energy": 5})
-    assert "went backwards" in found["energy_mj"]["reason"]
+    assert "went backwards" in use(tmp_path, {"energy": 900}, {"energy": 5})["energy_mj"]["reason"]
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")

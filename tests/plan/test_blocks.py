@@ -50,8 +50,7 @@ def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
 
 @pytest.mark.parametrize("name", ["torch#2", "torch@cu13#2"])
 def test_an_arm_is_named_with_or_without_the_variant_that_the_machine_chose(name: str) -> None:
-    gpu = Gpu(0, "NVIDIA H100", "9.0")
-    here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(gpu,))
+    here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
     selected = Selection(
         models=("mlp",), backends=("torch", "jax"), scenarios=("latency-device",), variant="auto", control="torch",
         inject=("5%", name),

@@ -78,8 +78,7 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
     for block in made.blocks:
         assert tuple(arm.id for arm in block.arms) == ids
         assert block.planned_generations == made.profile.generations, "peak memory is to be decided, too"
-    slowed = pair(Selection(inject=("5%", ids[1])), first, second, available=CPUS)
-    assert slowed.injected == (ids[1],)
+    assert pair(Selection(inject=("5%", ids[1])), first, second, available=CPUS).injected == (ids[1],)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +93,7 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
 )
 def test_a_record_tells_its_plan(selection: Selection) -> None:
     made = make(selection, available=CPUS)
-    run = of_plan(made)
-    assert plan.of_record(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made
+    assert plan.of_record(msgspec.json.decode(msgspec.json.encode(of_plan(made)), type=Run)) == made
 
 
 @pytest.mark.parametrize(

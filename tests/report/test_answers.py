@@ -53,8 +53,7 @@ def test_arms_that_are_equal_or_close_are_named_together_with_the_widest_differe
 
 
 def test_what_the_run_could_not_tell_says_how_wide_and_what_would_help() -> None:
-    run = close_run(1.01, 8.0)
-    (line,) = lines(analyse(run))
+    (line,) = lines(analyse(close_run(1.01, 8.0)))
     assert re.search(r"are not separated, at most \d+ % apart \(a longer run may tell\)", line)
     noisy = make_run(models=("resnet50",), scenarios=("latency",), noise_scale=8.0, disturbed=[0, 1])
     assert answers.disturbed_share(analyse(noisy)) >= answers.NOTABLE

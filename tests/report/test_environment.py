@@ -44,8 +44,7 @@ def test_settings_are_reported_by_value_with_the_arms_that_have_it() -> None:
 
 
 def test_libraries_are_reported_by_kind() -> None:
-    run = make_run(models=("mlp",), scenarios=("memory",))
-    found = environment.libraries(run)
+    found = environment.libraries(make_run(models=("mlp",), scenarios=("memory",)))
     assert found.shared == (("OpenMP", "/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0"),), "a file by its path"
     (line,) = found.different
     assert ("libjax.so", ("jax",)) in line.values, "what lies inside another file by its name"

@@ -320,8 +320,7 @@ def test_every_command_has_a_button_that_copies_it(browser: webdriver.Chrome, pa
     commands = [each for each in browser.find_elements(By.TAG_NAME, "code") if each.text.startswith("levelfield ")]
     assert len(commands) >= 3
     for code in commands:
-        copy = code.find_element(By.XPATH, "following-sibling::button[1]")
-        click(browser, copy)
+        click(browser, code.find_element(By.XPATH, "following-sibling::button[1]"))
         wait(browser, lambda _: code.find_elements(By.XPATH, "following-sibling::button[text()='Copied']"))  # noqa: B023
         read = "navigator.clipboard.readText().then(arguments[0])"
         assert browser.execute_async_script(read) == code.get_attribute("textContent")

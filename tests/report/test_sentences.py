@@ -32,8 +32,7 @@ def test_what_lies_inside_the_margin_is_equal() -> None:
 
 
 def test_what_is_only_unknown_is_not_separated_and_has_its_interval() -> None:
-    analysis = analyse(close_run(1.0))
-    block = analysis.timed[0]
+    block = analyse(close_run(1.0)).timed[0]
     other = next(row for row in block.rows if row.rank == 1 and row.arm != block.best)
     assert other.ratio is not None
     said = units.slower(other.ratio)
@@ -66,8 +65,7 @@ def test_identical_arms_are_reported_with_those_of_earlier_runs() -> None:
 
 
 def test_a_verdict_has_value_interval_and_lead() -> None:
-    analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
-    latency, throughput = analysis.timed
+    latency, throughput = analyse(make_run(models=("resnet50",), noise_scale=0.0)).timed
     assert plain(sentences.verdict(latency)) == (
         "openvino is fastest on ResNet-50, batch 1: 21.300 ms (21.300–21.300) in these minutes, 2.8 % (2.8–2.8 %) "
         "faster than onnxruntime."

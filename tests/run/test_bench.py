@@ -84,8 +84,7 @@ def test_what_is_finished_or_not_there_is_not_gone_on_with(reports: Path) -> Non
 
 def test_what_was_cut_off_is_a_whole_record_with_a_page(begun: canaries.Harness) -> None:
     stream = io.StringIO()
-    code = finish(begun.folder, Console(file=stream, width=200))
-    assert code != 0, "nothing was measured"
+    assert finish(begun.folder, Console(file=stream, width=200)) != 0, "nothing was measured"
     assert files.read(begun.folder).blocks == begun.record().blocks
     assert f"Report: {begun.folder / REPORT}" in stream.getvalue()
     check_run(begun.folder)

@@ -23,8 +23,7 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
         processes=(2,), control="none",
     )  # fmt: skip
     found = once(asked, reports, "docker")
-    run = found.run
-    (block,) = run.blocks
+    (block,) = found.run.blocks
     (generation,) = block.generations
     assert block.case.processes == 2
     assert block.case.id.endswith("/cpu/p2")

@@ -108,8 +108,7 @@ def test_a_models_latency_and_throughput_share_their_launches() -> None:
 @pytest.mark.parametrize(("left_s", "expected"), [(28.0, ["mlp", "bert"]), (27.0, ["mlp"]), (8.0, ["mlp"]), (7.0, [])])
 def test_the_first_cases_that_a_budget_has_time_for_have_all_their_launches(left_s: float, expected: list[str]) -> None:
     blocks = [planned("mlp", "latency", planned=5, done=1), planned("bert", "latency", planned=5, done=1)]
-    seconds = {blocks[0].case.id: 2.0, blocks[1].case.id: 5.0}
-    kept = fitting(remaining_passes(blocks), seconds, left_s)
+    kept = fitting(remaining_passes(blocks), {blocks[0].case.id: 2.0, blocks[1].case.id: 5.0}, left_s)
     assert [[each.case.model for group in made.groups for each, _ in group] for made in kept] == (
         4 if expected else 0
     ) * [expected]

@@ -216,8 +216,7 @@ def test_calls_that_are_not_kept_may_be_shorter_than_those_that_are() -> None:
     """In two states of a clock: nearly half of the calls may take next to nothing."""
     window = next(turn for turn in small().blocks[0].generations[0].rounds[0].turns).window
     assert window is not None
-    samples = (1_000, 1_000, 1_000)
-    times = {"samples_ns": samples, "calls_not_kept": 6, "window_ns": 5_000}
+    times = {"samples_ns": (1_000, 1_000, 1_000), "calls_not_kept": 6, "window_ns": 5_000}
     of = changed(small(), ((*TURN, "window"), msgspec.to_builtins(msgspec.structs.replace(window, **times))))
     assert list(contradictions.of(of)) == []
 

@@ -111,6 +111,5 @@ def test_links_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
 def test_a_bomb_inside_a_page_is_one_sentence_of_the_command(tmp_path: Path) -> None:
     path = page_with(bytes(2**28), tmp_path, size_bytes=1000)
     before = tree(tmp_path)
-    done = run("verify", path, folder=tmp_path)
-    one_clear_sentence(done, "larger than it says", code=2)
+    one_clear_sentence(run("verify", path, folder=tmp_path), "larger than it says", code=2)
     assert tree(tmp_path) == before

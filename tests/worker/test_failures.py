@@ -86,8 +86,7 @@ def test_a_traceback_names_no_folder_of_this_machine() -> None:
 
 
 def test_a_long_message_ends_with_a_whole_word() -> None:
-    said = answered(RuntimeError("many words " * 100), "cpu").message
-    assert said.endswith((" many…", " words…"))
+    assert answered(RuntimeError("many words " * 100), "cpu").message.endswith((" many…", " words…"))
     assert answered(RuntimeError("x" * 1000), "cpu").message.startswith("RuntimeError: xxxx")
 
 

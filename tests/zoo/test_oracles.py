@@ -26,8 +26,7 @@ def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
     with torch.inference_mode():
         tensors = {name: torch.from_numpy(array).long() for name, array in batch.items()}
         output = oracle(**tensors).last_hidden_state.numpy()
-    errors = parity.compare(output, reference.run(model, w, batch))
-    assert errors.relative_l2 < FLOAT64_ROUNDING
+    assert parity.compare(output, reference.run(model, w, batch)).relative_l2 < FLOAT64_ROUNDING
 
 
 @pytest.mark.parametrize("name", ["bert-squad", "bert-classifier-3"])
@@ -53,8 +52,7 @@ def test_the_heads_of_bert_are_those_of_transformers(bert_weights: weights.Array
 
 
 def test_the_decoder_is_that_of_transformers() -> None:
-    model = models.get("decoder")
-    w = weights.make(model)
+    w = weights.make(models.get("decoder"))
     ids = np.stack([decoder.seeded_tokens(name, 160) for name in ("one", "two")])
     config = transformers.LlamaConfig(
         vocab_size=decoder.VOCABULARY, hidden_size=decoder.HIDDEN, intermediate_size=decoder.INNER,

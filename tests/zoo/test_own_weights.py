@@ -28,8 +28,7 @@ def test_a_name_says_the_sizes(family: str) -> None:
 
 @pytest.mark.parametrize("family", SMALL)
 def test_the_usual_sizes_have_a_short_name_and_are_the_usual_network(family: str) -> None:
-    usual = type(SMALL[family])()
-    name = own_weights.name_of(family, SHA256, usual)
+    name = own_weights.name_of(family, SHA256, type(SMALL[family])())
     assert name == f"{family}-1a2b3c4d"
     found, built_in = models.get(name), models.get(family)
     assert (found.parameters, found.inputs) == (built_in.parameters, built_in.inputs)

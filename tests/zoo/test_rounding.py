@@ -91,8 +91,7 @@ def test_every_product_of_a_training_is_rounded(name: str, layers: int, monkeypa
         return plain(array, bits)
 
     monkeypatch.setattr(rounding, "_rounded", counted)
-    goal = convergence.goal(name)
-    model = models.get(goal.network)
+    model = models.get(convergence.goal(name).network)
     weights = convergence.weights(model, 0)
     batch = next(digits.batches(digits.load(model).train, digits.schedule(0, 1, 8)))
     exact = loss_and_gradients(model, weights, batch)

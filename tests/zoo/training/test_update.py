@@ -208,12 +208,10 @@ def test_a_tensor_that_is_left_out_is_named() -> None:
 
 def test_the_sum_of_processes_gradients_is_not_their_mean() -> None:
     """Adam itself hardly cares; its epsilon does."""
-    mean = followed("mlp", RULES["mlp"], processes=2)
-    assert judged("mlp", mean, processes=2).equal
+    assert judged("mlp", followed("mlp", RULES["mlp"], processes=2), processes=2).equal
     summed = followed("mlp", RULES["mlp"], processes=2, divisor=1)
     assert judged("mlp", summed, processes=2).error > 1e-3
-    alone = followed("mlp", RULES["mlp"])
-    assert judged("mlp", alone, processes=2).error > 1e-1
+    assert judged("mlp", followed("mlp", RULES["mlp"]), processes=2).error > 1e-1
 
 
 def test_what_is_not_a_sample_is_not_equal() -> None:
