@@ -100,9 +100,13 @@ class Command:
         return self
 
 
-def run(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Command:
-    """Run a command to its end."""
-    return Command(*words, folder=folder, environment=environment).wait()
+def run(
+    *words: str | Path, folder: Path, environment: dict[str, str] | None = None, code: int | None = None
+) -> Command:
+    """Run a command to its end, and check its exit code where one is given."""
+    done = Command(*words, folder=folder, environment=environment).wait()
+    assert code in {None, done.code}, done.err + done.out
+    return done
 
 
 def python(code: str, *words: str | Path, **variables: str) -> str:
@@ -127,7 +131,9 @@ class Called(NamedTuple):
     err: str
 
 
-def call(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Called:
+def call(
+    *words: str | Path, folder: Path, environment: dict[str, str] | None = None, code: int | None = None
+) -> Called:
     """Call the command in this process, from its words to its exit code: for what it makes of files and of mistakes.
 
     A process of its own takes a second of CPU time to import everything. What depends on the process (signals, limits,
@@ -143,13 +149,14 @@ def call(*words: str | Path, folder: Path, environment: dict[str, str] | None = 
         try:
             main()
         except SystemExit as end:
-            code = end.code
+            ended = end.code
         finally:
             signal.signal(signal.SIGTERM, before)
-    assert isinstance(code, int), code
+    assert isinstance(ended, int), ended
     printed, said = (each.buffer.getvalue().decode() for each in (out, err))
+    assert code in {None, ended}, said + printed
     check_reports(printed, folder)
-    return Called(code, printed, said)
+    return Called(ended, printed, said)
 
 
 def one_clear_sentence(command: Ended, *says: str, code: int = 2) -> None:

@@ -40,8 +40,7 @@ def case(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("smoke")
     folder.chmod(0o755)
     reports = folder / "reports"
-    built = run("images", "build", "canary", *BACKENDS, folder=folder)
-    assert built.code == 0, built.err + built.out
+    run("images", "build", "canary", *BACKENDS, folder=folder, code=0)
     command = Command("bench", *SHORT, "--backends", ",".join(BACKENDS), "--reports", reports, folder=folder)
     until_a_round(command, reports)
     command.send(signal.SIGKILL)
@@ -90,8 +89,7 @@ def test_images_are_named_by_what_is_in_them(case: Case) -> None:
 def test_the_report_is_made_again_to_the_byte(case: Case) -> None:
     page = (case.report / REPORT).read_bytes()
     assert str(case.folder).encode() not in page + files.content_of(case.report)
-    again = run("report", case.report, folder=case.folder)
-    assert again.code == 0, again.err
+    run("report", case.report, folder=case.folder, code=0)
     assert (case.report / REPORT).read_bytes() == page
 
 
@@ -139,7 +137,6 @@ def test_a_mistake_is_one_sentence(tmp_path: Path) -> None:
 def test_page_and_site_under_axe(case: Case, browser: webdriver.Chrome) -> None:
     """Light on a desk and dark on a phone: accessible, silent, and nothing is asked of anybody else."""
     site = case.folder / "site"
-    published = run("publish", "--reports", case.folder / "reports", "--out", site, folder=case.folder)
-    assert published.code == 0, published.err
+    run("publish", "--reports", case.folder / "reports", "--out", site, folder=case.folder, code=0)
     for page in (case.report / REPORT, site / "index.html"):
         check_page(browser, page)

@@ -75,8 +75,7 @@ def test_defaults_of_the_file_are_used_and_what_is_typed_wins(tmp_path: Path) ->
     (tmp_path / "levelfield.toml").write_text('reports = "results"\n', encoding="utf-8")
     (tmp_path / "results" / "a-run").mkdir(parents=True)
     files.write(make_run(models=("mlp",), backends=("jax",), generations=1), tmp_path / "results" / "a-run")
-    command = call("export", "a-run", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("export", "a-run", folder=tmp_path, code=0)
     assert command.err == "Defaults from levelfield.toml.\n"
     one_clear_sentence(call("export", "a-run", "--reports", "there", folder=tmp_path), "There is no run called 'a-run'")
 
@@ -125,16 +124,14 @@ def test_a_mistake_in_the_file_is_one_sentence(tmp_path: Path, text: str, says: 
 
 def test_a_value_that_the_option_refuses_is_refused_as_if_typed(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('[bench]\nbudget = "soon"\n', encoding="utf-8")
-    command = call("bench", folder=tmp_path)
-    assert command.code == 2
+    command = call("bench", folder=tmp_path, code=2)
     assert command.err.startswith("Defaults from levelfield.toml.\n")
     assert "Invalid value for '--budget': 'soon' is not a duration" in command.err
 
 
 def test_it_is_shown_where_every_value_comes_from(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('[upgrade.next]\nreports = "there"\n', encoding="utf-8")
-    command = call("config", "show", "upgrade", "next", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("config", "show", "upgrade", "next", folder=tmp_path, code=0)
     lines = {words[0]: words[1:] for line in command.out.splitlines() if (words := line.split())}
     assert lines["--reports"] == ["there", "levelfield.toml"]
     assert lines["--all"] == ["false", "default,", "typed", "only"]

@@ -19,8 +19,7 @@ def write_year(reports: Path, template: Path) -> None:
 
 def test_a_trend_with_its_change_and_what_changed(tmp_path: Path) -> None:
     write_year(tmp_path / "year", tmp_path / "run")
-    command = call("history", "onnxruntime/mlp/latency", "--reports", "year", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("history", "onnxruntime/mlp/latency", "--reports", "year", folder=tmp_path, code=0)
     first = command.out.strip().splitlines()[0]
     assert first.startswith(LATENCY)
     assert "% slower since 2026-01-30 (15 runs)" in first
@@ -43,8 +42,7 @@ def test_folders_that_were_copied_are_read_and_broken_ones_named(tmp_path: Path)
     made = write_run(small_run(), reports / "20261121-101500-standard", summarised=False)
     (reports / "broken").mkdir()
     (reports / "broken" / files.NAME).write_text("{}", encoding="utf-8")
-    command = call("history", "mlp/latency", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("history", "mlp/latency", folder=tmp_path, code=0)
     assert "broken is left out: " in command.out
     assert f"analysing {made.id}" in command.out
 
@@ -76,14 +74,12 @@ def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     reports.mkdir()
     write_summaries(hostile, reports)
-    command = call("history", LATENCY, "--reports", reports, folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("history", LATENCY, "--reports", reports, folder=tmp_path, code=0)
     assert "13\u00a0% slower" in command.out
     assert "\x1b" not in command.out
     assert "\x07" not in command.out
     assert command.out.count("[red]x[/]") > 20
-    unknown = call("history", "nothing", "--reports", reports, folder=tmp_path)
-    assert unknown.code == 2
+    unknown = call("history", "nothing", "--reports", reports, folder=tmp_path, code=2)
     assert "\x1b" not in unknown.err
 
 

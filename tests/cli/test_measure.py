@@ -190,8 +190,7 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
         "jax/mlp/throughput/fp32/b100/t1/cpu",
         "onnxruntime/gemm-512x1x512/operators/fp32/b1/t1/cpu",
     )
-    command = run("explain", *cases, "--by-layer", "--json", "--csv", "all.csv", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = run("explain", *cases, "--by-layer", "--json", "--csv", "all.csv", folder=tmp_path, code=0)
     assert none_left(engine, command.pid)
     for text in (*cases, "FusedGemm", "dot", "cumulative", "of the plain median", "times as long"):
         assert text in command.err

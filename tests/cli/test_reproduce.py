@@ -47,13 +47,11 @@ def test_an_empty_list_of_images_does_not_open_the_gate(tmp_path: Path) -> None:
 
 def test_a_dry_run_shows_what_would_be_run_and_asks_for_no_trust(tmp_path: Path) -> None:
     files.write(known(record("theirs")), tmp_path)
-    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)
     assert command.out.startswith("Run theirs, started ")
     assert "Not the report's images" not in command.out
     files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
-    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)
     assert "Not the report's images" in command.out
     assert "the report does not say what it was" in command.out
     assert not (tmp_path / "mine").exists()

@@ -55,8 +55,7 @@ def test_a_dry_run_refuses_a_program_outside_of_containers(tmp_path: Path) -> No
     (tmp_path / "net.py").write_text("import torch\n\n\ndef build():\n    return torch.nn.Linear(4, 2), ()\n")
     words = ("bench", "--model", "net.py:build", "--launcher", "venv", "--dry-run")
     where = {**NO_ENGINE, "LEVELFIELD_CACHE": str(tmp_path / "cache")}
-    said = call(*words, folder=tmp_path, environment=where)
-    assert said.code == 2, said.out
+    said = call(*words, folder=tmp_path, environment=where, code=2)
     assert "in containers alone" in said.err
     assert "Start a container engine, and leave --launcher out." in said.err
 

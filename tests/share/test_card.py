@@ -24,8 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
     one = small_run()
     write_run(one, tmp_path / "reports" / one.id)
-    command = run("report", one.id, "--card", tmp_path / "cards", folder=tmp_path)
-    assert command.code == 0, command.err
+    run("report", one.id, "--card", tmp_path / "cards", folder=tmp_path, code=0)
     picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
     texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert any("is fastest" in text or "within" in text or "are not separated" in text for text in texts)

@@ -225,8 +225,7 @@ def test_a_record_that_contradicts_itself_is_broken_whatever_its_digests_say(tmp
     of, place, value = CHANGES["is equal with a relative error of 5.0e+00"]
     folder = leave(changed(of, (place, value)), tmp_path / "run")
     assert "The record contradicts itself." in broken(check(folder))
-    done = run("verify", folder, folder=tmp_path)
-    assert done.code == 1
+    done = run("verify", folder, folder=tmp_path, code=1)
     assert "is equal with a relative error of 5.0e+00" in done.out
 
 

@@ -64,8 +64,7 @@ def test_scripts_in_every_field_are_text_and_the_page_holds(tmp_path: Path, vari
     hostile = make_hostile(variants=variants)
     (tmp_path / "report.html").write_text(html.render(hostile, analyse(hostile)), encoding="utf-8")
     before = tree(tmp_path)
-    done = run("verify", tmp_path, folder=tmp_path)
-    assert done.code == 1, done.out + done.err
+    done = run("verify", tmp_path, folder=tmp_path, code=1)
     assert "ok   page" in done.out
     assert "The record contradicts itself." in done.out, "every answer gives a reason why it is not equal"
     assert "\x1b" not in done.out

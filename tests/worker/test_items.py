@@ -31,7 +31,8 @@ def test_pixels_become_what_torchvision_makes_of_them() -> None:
     made = pictures(1)
     made[items.PIXELS][0, 0, 0] = (0, 128, 255)
     given = items.inputs_of(made, RESNET)["images"]
-    assert (given.shape, given.dtype) == ((1, 3, 224, 224), np.float32)
+    assert given.shape == (1, 3, 224, 224)
+    assert given.dtype == np.float32
     # (x / 255 - mean) / deviation: black is -2.1179 in red, white 2.64 in blue, as torchvision's users know them.
     assert list(map(float, given[0, :, 0, 0])) == pytest.approx([-2.11790, 0.20518, 2.64000], abs=1e-5)
 

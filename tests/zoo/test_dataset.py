@@ -27,7 +27,8 @@ def test_records_are_the_inputs_rounded_to_eight_bits(name: str) -> None:
     model = models.get(name)
     values = dataset.decode(dataset.encode(model, 3, 2))
     exact = inputs.make(model, 3, 2)[dataset.tensor(model).name].astype(np.float32)
-    assert (values.dtype, values.shape) == (np.float32, exact.shape)
+    assert values.dtype == np.float32
+    assert values.shape == exact.shape
     assert np.abs(values - exact).max() <= 2.0**-6, "half a step"
 
 

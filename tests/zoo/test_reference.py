@@ -16,7 +16,8 @@ def test_a_batch_is_its_items(name: str) -> None:
     model = models.get(name)
     w = weights.make(model)
     whole = reference.run(model, w, inputs.make(model, 0, 3))
-    assert (whole.shape, whole.dtype) == ((3, *model.output.shape), np.float64)
+    assert whole.shape == (3, *model.output.shape)
+    assert whole.dtype == np.float64
     np.testing.assert_allclose(whole[2:], reference.run(model, w, inputs.make(model, 2, 1)), rtol=1e-12)
 
 

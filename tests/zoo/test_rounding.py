@@ -44,7 +44,8 @@ def test_vectors_stay_and_matrices_do_not(precision: str) -> None:
     rounded = rounding.weights(made, precision)
     assert rounded.keys() == made.keys()
     for name, array in made.items():
-        assert (rounded[name].shape, rounded[name].dtype) == (array.shape, np.float32)
+        assert rounded[name].shape == array.shape
+        assert rounded[name].dtype == np.float32
         assert np.array_equal(rounded[name], array) == (array.ndim < 2)
 
 
