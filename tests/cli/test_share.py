@@ -270,15 +270,6 @@ def test_a_site_is_made_of_what_is_named_and_a_forged_page_ends_with_1(tmp_path:
         assert call("publish", "good.html", *wrong, folder=tmp_path).code == 2
 
 
-def test_a_site_is_not_written_over_what_is_no_site(tmp_path: Path) -> None:
-    one = small_run()
-    write_run(one, tmp_path / "reports" / one.id)
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "thesis.txt").write_text("years of work")
-    one_clear_sentence(call("publish", folder=tmp_path), "site")
-    assert [each.name for each in (tmp_path / "site").iterdir()] == ["thesis.txt"]
-
-
 def test_a_card_of_a_stranger_says_nothing_to_the_terminal(tmp_path: Path) -> None:
     files.write(make_hostile(variants=False), tmp_path)
     command = call("report", tmp_path, "--card", ".", folder=tmp_path, code=0)

@@ -179,7 +179,6 @@ class FakeGpu(NamedTuple):
 H100 = FakeGpu("NVIDIA H100 80GB HBM3", 9, 0, mig=0, memory_bytes=85_520_809_984)
 A100 = FakeGpu("NVIDIA A100-SXM4-40GB", 8, 0, mig=0)
 RTX_4090 = FakeGpu("NVIDIA GeForce RTX 4090", 8, 9)
-T4 = FakeGpu("Tesla T4", 7, 5)
 
 
 def compile_library(

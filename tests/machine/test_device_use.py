@@ -54,18 +54,10 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
     )  # fmt: skip
     assert found.pop("elapsed_ns") > 0
     assert found == {
-        "energy_mj": 750,
-        "power_mw": 412_000,
-        "utilisation_percent": 88,
-        "memory_utilisation_percent": 35,
-        "sm_clock_mhz": 1980,
-        "memory_clock_mhz": 2619,
-        "temperature_c": 61,
-        "throttled": [],
-        "memory_bytes": 2 << 30,
-        "ecc_errors": 1,
-        "xid_errors": [],
-    }
+        "energy_mj": 750, "power_mw": 412_000, "utilisation_percent": 88, "memory_utilisation_percent": 35,
+        "sm_clock_mhz": 1980, "memory_clock_mhz": 2619, "temperature_c": 61, "throttled": [], "memory_bytes": 2 << 30,
+        "ecc_errors": 1, "xid_errors": [],
+    }  # fmt: skip
 
 
 def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from levelfield.machine import counters
 from levelfield.machine.signals import Signals, difference
 from levelfield.record.schema import Absent
+from tests.machine.folders import write
 from tests.machine.processes import ASLEEP, BUSY, known, process
 
 
@@ -77,9 +78,7 @@ def machine(root: Path, *, with_group: str | None = None, with_scheduler: bool =
             "version 15\ntimestamp 4295\ncpu0 0 0 0 0 0 0 100000000001 5 6\ndomain0 3 1 2\n"
             "cpu1 0 0 0 0 0 0 50000000002 5 6\n"
         )
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
+    write(root, files)
 
 
 def test_the_sensors_of_real_metal(tmp_path: Path) -> None:

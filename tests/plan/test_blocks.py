@@ -3,15 +3,12 @@
 import msgspec
 import pytest
 
-from levelfield import scenarios
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, blocks, make
 from levelfield.zoo import flops, models
 
 CPUS = (0, 1, 2, 3)
-
-ON_CPU = [name for name in scenarios.NAMES if not scenarios.get(name).on_device]
 
 CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
 

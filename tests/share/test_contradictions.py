@@ -60,7 +60,6 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a launch outside of the time of the run": (small(), (*LAUNCH, "started"), "2020-01-01T00:00:00Z"),
     "s in a run of 552 s": (small(), (*TURN, "window", "window_ns"), 10**13),
     "shorter than its calls": (small(), (*TURN, "window", "window_ns"), 1),
-    "that is shorter than its calls": (small(), (*TURN, "window", "calls_not_kept"), 10**9),
     "a window of an arm that it does not have": (small(), (*TURN, "arm"), "torch"),
     "a launch of an arm that it does not have": (small(), (*LAUNCH, "arm"), "torch"),
     ", which failed": (small(), (*TURN, "failure"), FAILED),

@@ -9,8 +9,6 @@ import pytest
 from levelfield.zoo import inputs, models, reference, weights
 from levelfield.zoo import operators as spec
 
-ALL = models.operators()
-
 
 def computed(name: str) -> tuple[weights.Arrays, weights.Arrays, np.ndarray]:
     model = models.get(name)

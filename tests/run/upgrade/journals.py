@@ -20,7 +20,7 @@ from levelfield.run.upgrade.progress import (
 )
 from levelfield.version import __version__
 
-OLD, NEW, THIRD = {"kernel release": "6.1"}, {"kernel release": "6.12"}, {"kernel release": "6.18"}
+OLD, NEW = {"kernel release": "6.1"}, {"kernel release": "6.12"}
 MACHINE = {"cpu model": "a CPU"}
 IDENTITIES: dict[Side, dict[str, str]] = {"old": OLD, "new": NEW}
 
