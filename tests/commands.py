@@ -62,13 +62,10 @@ class Command:
         self._out = (folder / f"out-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._err = (folder / f"err-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._process = subprocess.Popen(
-            [*within, sys.executable, "-m", *module, *map(str, words)],
-            stdout=self._out,
-            stderr=self._err,
-            stdin=subprocess.DEVNULL,
-            cwd=folder,
+            [*within, sys.executable, "-m", *module, *map(str, words)], stdout=self._out, stderr=self._err,
+            stdin=subprocess.DEVNULL, cwd=folder,
             env={**os.environ, **SHOWN, "PYTHONPATH": IMPORTS, "PYTHONFAULTHANDLER": "1", **(environment or {})},
-        )
+        )  # fmt: skip
         self.pid = self._process.pid
 
     @property
@@ -112,13 +109,9 @@ def run(
 def python(code: str, *words: str | Path, **variables: str) -> str:
     """Run a program in an interpreter of its own, which finds the package and the tests; return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORTS, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-c", code, *map(str, words)], cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORTS, **variables}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 

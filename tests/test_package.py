@@ -26,12 +26,9 @@ Built = dict[str, tuple[Path, Path]]
 def build(source: Path, out: Path) -> tuple[Path, Path]:
     """Build a wheel and a source distribution, and return their files."""
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-d", str(out)],
-        cwd=source,
-        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
-        check=True,
-        capture_output=True,
-    )
+        [sys.executable, "-m", "hatchling", "build", "-d", str(out)], cwd=source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH}, check=True, capture_output=True,
+    )  # fmt: skip
     (wheel,), (source_distribution,) = out.glob("*.whl"), out.glob("*.tar.gz")
     return wheel, source_distribution
 

@@ -27,12 +27,8 @@ NOISE_SD = 0.008
 def small_run(**options: Any) -> Run:
     """Make a record of one model and two backends."""
     small: dict[str, Any] = {
-        "models": ("mlp",),
-        "backends": ("onnxruntime", "openvino"),
-        "generations": 5,
-        "rounds": 2,
-        "max_calls": 5,
-    }
+        "models": ("mlp",), "backends": ("onnxruntime", "openvino"), "generations": 5, "rounds": 2, "max_calls": 5,
+    }  # fmt: skip
     return make_run(**(small | options))
 
 

@@ -9,12 +9,8 @@ from tests.records_builder import make_run
 
 def made(**changes: object) -> Run:
     wanted: dict[str, object] = {
-        "models": ("mlp",),
-        "backends": ("jax", "openvino"),
-        "scenarios": ("latency",),
-        "rounds": 2,
-        "max_calls": 9,
-    }
+        "models": ("mlp",), "backends": ("jax", "openvino"), "scenarios": ("latency",), "rounds": 2, "max_calls": 9,
+    }  # fmt: skip
     return make_run(**(wanted | changes))  # type: ignore[arg-type]
 
 

@@ -18,17 +18,11 @@ OUTPUT = np.random.default_rng(1).standard_normal((4, 1000))
 def parity_of(output: np.ndarray, **changes: object) -> Parity:
     return msgspec.structs.replace(
         Parity(
-            equal=True,
-            relative_error=3e-7,
-            centred_error=4e-7,
-            max_abs_error=1e-6,
-            tolerance=1e-5,
-            inputs=4,
-            projection=zoo_parity.project(output),
-            output_sha256=str(hash(output.tobytes())),
+            equal=True, relative_error=3e-7, centred_error=4e-7, max_abs_error=1e-6, tolerance=1e-5, inputs=4,
+            projection=zoo_parity.project(output), output_sha256=str(hash(output.tobytes())),
         ),
         **changes,
-    )
+    )  # fmt: skip
 
 
 def drift(old: Parity | None, new: Parity | None, *, elsewhere: bool = False) -> Drift:

@@ -23,17 +23,12 @@ def series(values: list[float | None]) -> Series:
         launcher="docker",
         points=tuple(
             Point(
-                run=f"run-{index}",
-                started=f"2026-01-{index % 28 + 1:02d}T00:00:00Z",
-                standing="ranked" if value else "failed",
-                labels="",
-                estimate=value,
-                low=None,
-                high=None,
+                run=f"run-{index}", started=f"2026-01-{index % 28 + 1:02d}T00:00:00Z",
+                standing="ranked" if value else "failed", labels="", estimate=value, low=None, high=None,
             )
             for index, value in enumerate(values)
         ),
-    )
+    )  # fmt: skip
 
 
 def noisy(levels: list[float], sd: float = 0.008, seed: int = 3) -> list[float | None]:

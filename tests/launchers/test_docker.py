@@ -53,15 +53,9 @@ def spec(image: Image, tmp_path: Path) -> LaunchSpec:
         (tmp_path / "artifacts" / name).write_bytes(b"content")
     tmp_path.chmod(0o755)
     return LaunchSpec(
-        name=f"test {os.getpid()}",
-        image=image,
-        threads=1,
-        cpus=(min(os.sched_getaffinity(0)),),
-        memory_bytes=512 << 20,
-        artifacts=tmp_path / "artifacts",
-        reads=(READ, "own/this"),
-        cache=tmp_path / "cache",
-    )
+        name=f"test {os.getpid()}", image=image, threads=1, cpus=(min(os.sched_getaffinity(0)),),
+        memory_bytes=512 << 20, artifacts=tmp_path / "artifacts", reads=(READ, "own/this"), cache=tmp_path / "cache",
+    )  # fmt: skip
 
 
 @pytest.fixture

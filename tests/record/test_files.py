@@ -156,15 +156,10 @@ def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> N
 @pytest.mark.parametrize(
     ("limit", "what"),
     [
-        ("MAX_BLOCKS", "cases"),
-        ("MAX_ARMS", "arms of one case"),
-        ("MAX_RESULTS", "results"),
-        ("MAX_WINDOWS", "windows"),
-        ("MAX_ROUNDS", "rounds"),
-        ("MAX_ROUND_ARMS", "places"),
-        ("MAX_FACTS", "facts"),
+        ("MAX_BLOCKS", "cases"), ("MAX_ARMS", "arms of one case"), ("MAX_RESULTS", "results"),
+        ("MAX_WINDOWS", "windows"), ("MAX_ROUNDS", "rounds"), ("MAX_ROUND_ARMS", "places"), ("MAX_FACTS", "facts"),
     ],
-)
+)  # fmt: skip
 def test_one_more_than_a_run_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, what: str) -> None:
     run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency", "memory"), generations=2, rounds=2)
     bounds.check(run, "run.json")

@@ -35,15 +35,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "example.html").write_text(html.render(run, analyse(run)), encoding="utf-8")
     crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="x\n" * 300)
     troubled = make_run(
-        rounds=3,
-        control="onnxruntime",
-        launcher="venv",
-        labels=("smoke",),
+        rounds=3, control="onnxruntime", launcher="venv", labels=("smoke",),
         warnings=(Warning_(code="w", message="`m` moved", remedy="Hold it.", about="a"),),
-        failures={("jax", "bert"): crash},
-        unequal=[("torch", "resnet50")],
-        disturbed=[1],
-    )
+        failures={("jax", "bert"): crash}, unequal=[("torch", "resnet50")], disturbed=[1],
+    )  # fmt: skip
     within = comparison_page.within(upgrade())
     (folder / "troubled.html").write_text(html.render(troubled, analyse(troubled), comparison=within), encoding="utf-8")
     (folder / "comparison.html").write_text(comparison_page.write(upgrade()), encoding="utf-8")

@@ -86,17 +86,9 @@ def measured(
     path = tmp_path / "journal.jsonl"
     with Journal(path) as written, Signals((0,)) as signals:
         made = RoundScheduler(
-            outcomes={arm.id: outcome(arm, ScriptedWorker())},
-            block="b",
-            generation=0,
-            seed=1,
-            signals=signals,
-            journal=written,
-            clock=SupervisorClock(),
-            listener=SilentListener(),
-            states=where,
-            budget_s=budget_s,
-        )
+            outcomes={arm.id: outcome(arm, ScriptedWorker())}, block="b", generation=0, seed=1, signals=signals,
+            journal=written, clock=SupervisorClock(), listener=SilentListener(), states=where, budget_s=budget_s,
+        )  # fmt: skip
         made.measure_rounds(pace)
     events = journal.read(path)
     assert isinstance(events[-1], RoundDone)
