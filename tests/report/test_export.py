@@ -116,8 +116,7 @@ def test_what_a_stranger_named_stays_within_its_label() -> None:
         ("levelfield_peak_memory_bytes", 1),
         ("levelfield_output_equal", 1),
     ]
-    assert families[0].samples[0].labels == {"arm": HOSTILE}
-    assert families[0].samples[0].value == 5.0
+    assert (families[0].samples[0].labels, families[0].samples[0].value) == ({"arm": HOSTILE}, 5.0)
 
 
 def record() -> Run:

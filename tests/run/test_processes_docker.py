@@ -31,8 +31,7 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
         compared = parity_of(launch).training
         assert compared is not None
         assert isinstance(compared.errors.update, float), "of gradients that each process has of its own"
-        assert launch.settings["engine"] == ENGINES[launch.arm]
-        assert launch.settings["processes"] == "2"
+        assert (launch.settings["engine"], launch.settings["processes"]) == (ENGINES[launch.arm], "2")
         assert launch.memory is not None
         assert launch.memory.source.endswith("summed over 2 processes")
     for each in generation.rounds:

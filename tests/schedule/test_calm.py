@@ -117,8 +117,7 @@ def test_a_run_looks_at_the_machine_before_its_first_window() -> None:
 
 def test_a_window_waits_until_the_machine_is_calm_and_keeps_what_it_saw(tmp_path: Path) -> None:
     (turn,), left_s = measured(tmp_path, states(script(BUSY, BUSY, BUSY)), ARM)
-    assert turn.polled_ns == (BUSY, BUSY, BUSY)
-    assert turn.probed_before == MachineProbe(CALM, 400_000, 500_000)
+    assert (turn.polled_ns, turn.probed_before) == ((BUSY, BUSY, BUSY), MachineProbe(CALM, 400_000, 500_000))
     assert left_s < rounds.LEAST_CALM_S
 
 

@@ -18,23 +18,11 @@ MARK = "pytest.mark.framework"
 @pytest.mark.extended
 def test_oracles_and_exports_agree_in_their_locked_environment() -> None:
     python = environments.make("oracle").python
+    found = sorted((ROOT / "tests" / "zoo").rglob("test_*.py"))
+    files = [str(path) for path in found if MARK in path.read_text("utf-8")]
+    options = ["-q", "-m", "framework", "-p", "no:cacheprovider", "--confcutdir=tests/zoo"]
     result = subprocess.run(
-        [
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "-m",
-            "framework",
-            "-p",
-            "no:cacheprovider",
-            "--confcutdir=tests/zoo",
-            *(
-                str(path)
-                for path in sorted((ROOT / "tests" / "zoo").rglob("test_*.py"))
-                if MARK in path.read_text("utf-8")
-            ),
-        ],
+        [python, "-m", "pytest", *options, *files],
         cwd=ROOT,
         # Two files are tested at a time: threads of NumPy and of torch would spin in the way of the other one.
         env={
