@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
@@ -14,6 +15,7 @@ import numpy as np
 
 from levelfield.backends.precisions import why_not
 from levelfield.plan import Plan
+from levelfield.record import files
 from levelfield.record.disturbance import Disturbed, Reason
 from levelfield.record.schema import (
     SCHEMA,
@@ -228,6 +230,12 @@ def make_run(
         roofline=roofline,
         time_spent_s=_time_spent_s(blocks),
     )
+
+
+def kept(run: Run, folder: Path) -> Path:
+    """Write a run's record into a folder that may be new; return the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return files.write(run, folder)
 
 
 def of_plan(made: Plan) -> Run:

@@ -1,5 +1,7 @@
 """A lower precision against fp32: how much faster, how much further from the reference; ranked never across."""
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -12,15 +14,9 @@ from tests.records_builder import SPEEDS, make_run, with_launches
 ARMS = ("torch", "onnxruntime", "openvino")
 
 
-def made(**changes: object) -> Run:
-    wanted: dict[str, object] = {
-        "models": ("mlp",),
-        "backends": ARMS,
-        "scenarios": ("latency",),
-        "precisions": ("fp32", "bf16", "int8"),
-        "max_calls": 20,
-    }
-    return make_run(**(wanted | changes))  # type: ignore[arg-type]
+made = partial(
+    make_run, models=("mlp",), backends=ARMS, scenarios=("latency",), precisions=("fp32", "bf16", "int8"), max_calls=20
+)
 
 
 def only(run: Run) -> Tradeoff:

@@ -9,9 +9,8 @@ import pytest
 from levelfield.cli import config
 from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
 from tests.commands import call, one_clear_sentence
-from tests.records_builder import make_run
+from tests.records_builder import kept, make_run
 
 MEASURING = {"bench", "ab", "explain", "reproduce", "upgrade begin", "fleet run"}
 MEASURED = {
@@ -73,8 +72,7 @@ def test_a_strangers_file_stops_a_command_before_it_does_anything(
 
 def test_defaults_of_the_file_are_used_and_what_is_typed_wins(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('reports = "results"\n', encoding="utf-8")
-    (tmp_path / "results" / "a-run").mkdir(parents=True)
-    files.write(make_run(models=("mlp",), backends=("jax",), generations=1), tmp_path / "results" / "a-run")
+    kept(make_run(models=("mlp",), backends=("jax",), generations=1), tmp_path / "results" / "a-run")
     command = call("export", "a-run", folder=tmp_path, code=0)
     assert command.err == "Defaults from levelfield.toml.\n"
     one_clear_sentence(call("export", "a-run", "--reports", "there", folder=tmp_path), "There is no run called 'a-run'")

@@ -15,6 +15,7 @@ from levelfield.record.schema import Run
 from levelfield.run import bench
 from levelfield.run.options import Options
 from tests.commands import call, one_clear_sentence
+from tests.records_builder import kept
 from tests.run.reproductions import asks, known, record
 
 
@@ -67,15 +68,11 @@ def remeasured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
     def reproduced(theirs: Run, ours: Run, *words: str) -> Result:
         def conduct(chosen: object, options: Options, console: object) -> Path:
-            folder = options.reports / ours.id
-            folder.mkdir(parents=True)
-            files.write(ours, folder)
-            return folder
+            return kept(ours, options.reports / ours.id).parent
 
         monkeypatch.setattr(bench, "conduct", conduct)
         monkeypatch.setattr(bench, "finish", lambda *_: 0)
-        (tmp_path / "theirs").mkdir()
-        files.write(theirs, tmp_path / "theirs")
+        kept(theirs, tmp_path / "theirs")
         return CliRunner().invoke(reproduce, [str(tmp_path / "theirs"), "--reports", str(tmp_path / "mine"), *words])
 
     return reproduced

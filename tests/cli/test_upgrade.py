@@ -15,6 +15,7 @@ from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
 from tests.machine.fake_nvml import compile_library, environment
+from tests.records_builder import kept
 from tests.run.upgrade.journals import begun, events
 
 
@@ -27,8 +28,7 @@ def write(reports: Path, name: str, sides: str) -> None:
             new = sides[number - 1] == "n"
             made = run(event.run, number, slower={"onnxruntime": 1.25} if new else {}, noise_scale=0.1)
             made = with_machine(made, kernel={"release": "6.12" if new else "6.1"})
-            (reports / event.run).mkdir(parents=True, exist_ok=True)
-            file = files.write(made, reports / event.run)
+            file = kept(made, reports / event.run)
             written.append(msgspec.structs.replace(event, sha256=store.digest(file)))
         else:
             written.append(event)

@@ -9,9 +9,9 @@ from levelfield.analysis.summary import Reduced
 from levelfield.compare import baselines, sides
 from levelfield.compare import gate_runs as derivation
 from levelfield.compare.gate import NoiseGate
-from levelfield.record import files
 from levelfield.record.schema import Run
 from tests.compare.runs import run
+from tests.records_builder import kept
 
 BASELINE = "good"
 
@@ -22,8 +22,7 @@ def record(name: str, seed: int, **options: Any) -> Run:
 
 
 def keep(made: Run, reports: Path) -> Path:
-    (reports / made.id).mkdir(parents=True)
-    return files.write(made, reports / made.id)
+    return kept(made, reports / made.id)
 
 
 def reports_of(folder: Path, records: list[Run]) -> Path:

@@ -13,15 +13,13 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Arm
 from tests.compare.runs import one, row, run
-from tests.records_builder import with_launches
+from tests.records_builder import kept, with_launches
 
 
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
     for name in ("20260101-a", "20260102-b"):
-        folder = tmp_path / name
-        folder.mkdir()
-        files.write(run(name), folder)
+        kept(run(name), tmp_path / name)
     return tmp_path
 
 

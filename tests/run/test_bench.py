@@ -17,7 +17,7 @@ from levelfield.run import bench, first_ranking
 from levelfield.run.bench import NOT_DECIDED, find, finish, run_bench, to_resume
 from levelfield.run.options import Options
 from tests import canaries
-from tests.records_builder import make_run
+from tests.records_builder import kept, make_run
 from tests.reported import check_run
 
 SMOKE = Selection(profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=("latency",))
@@ -76,8 +76,7 @@ def test_what_is_finished_or_not_there_is_not_gone_on_with(reports: Path) -> Non
     with pytest.raises(LevelfieldError, match="There is no run 'gone' to go on with") as caught:
         find("gone", reports)
     assert str(reports) in caught.value.fix
-    (reports / "done").mkdir(parents=True)
-    files.write(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1), reports / "done")
+    kept(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1), reports / "done")
     with pytest.raises(LevelfieldError, match="The run 'done' is finished"):
         find("done", reports)
 
