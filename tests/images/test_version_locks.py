@@ -24,15 +24,12 @@ def test_a_mixed_lock_takes_the_chosen_from_the_second(
     assert version_locks.mix(OLD, NEW, frozenset(chosen)) == mixed
 
 
-@pytest.mark.parametrize(
-    ("chosen", "says"),
-    [
-        (("onnxruntime",), ""),
-        (("onnxruntime", *NEEDED), ""),
-        (("sympy",), "sympy"),
-        (("humanfriendly",), "humanfriendly"),
-    ],
-)
+@pytest.mark.parametrize(("chosen", "says"), [
+    (("onnxruntime",), ""),
+    (("onnxruntime", *NEEDED), ""),
+    (("sympy",), "sympy"),
+    (("humanfriendly",), "humanfriendly"),
+])  # fmt: skip
 def test_a_set_that_lacks_what_it_needs_is_distinguished(chosen: tuple[str, ...], says: str) -> None:
     problem = version_locks.conflict(version_locks.mix(OLD, NEW, frozenset(chosen)))
     assert bool(problem) == bool(says), problem

@@ -80,15 +80,12 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(
-    ("cache", "backends"),
-    [
-        ("static", FEW),
-        pytest.param("static", plan.names_of_backends(), marks=ALL),
-        ("growing", ("openvino",)),
-        pytest.param("growing", ("onnxruntime", "openvino", "torch"), marks=ALL),
-    ],
-)
+@pytest.mark.parametrize(("cache", "backends"), [
+    ("static", FEW),
+    pytest.param("static", plan.names_of_backends(), marks=ALL),
+    ("growing", ("openvino",)),
+    pytest.param("growing", ("onnxruntime", "openvino", "torch"), marks=ALL),
+])  # fmt: skip
 def test_every_backend_answers_token_by_token(
     engine: docker.DockerClient, cache: KVCache, backends: tuple[str, ...]
 ) -> None:

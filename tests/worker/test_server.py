@@ -95,18 +95,15 @@ def test_a_whole_life(worker: Conversation) -> None:
     assert worker.process.wait(60) == 0
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"not json",
-        b"",
-        b'{"type":"sing"}',
-        b'{"type":"verify","count":"four"}',
-        b"\xff",
-        b'{"type":"load","task":{"backend":"\xff","model":"mlp","batch":1,"threads":1}}',
-        b'{"type":"probe","x":' + b"[" * 200_000,
-    ],
-)
+@pytest.mark.parametrize("line", [
+    b"not json",
+    b"",
+    b'{"type":"sing"}',
+    b'{"type":"verify","count":"four"}',
+    b"\xff",
+    b'{"type":"load","task":{"backend":"\xff","model":"mlp","batch":1,"threads":1}}',
+    b'{"type":"probe","x":' + b"[" * 200_000,
+])  # fmt: skip
 def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, line: bytes) -> None:
     reply = worker.say(line)
     assert isinstance(reply, Failed)
@@ -115,20 +112,17 @@ def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, l
     assert isinstance(worker.ask(Probe()), Probed)
 
 
-@pytest.mark.parametrize(
-    ("task", "kind", "says"),
-    [
-        (
-            msgspec.structs.replace(CANARY, backend="canry"),
-            "error",
-            "There is no backend 'canry'. Did you mean canary?",
-        ),
-        (msgspec.structs.replace(CANARY, model="mlp"), "unsupported", "not mlp"),
-        (msgspec.structs.replace(CANARY, precision="int3"), "unsupported", "int3"),
-        (msgspec.structs.replace(CANARY, weights_path="/nowhere/weights"), "error", "FileNotFoundError"),
-        (Task("onnxruntime", "mlp", 1, 1), "unsupported", "not installed"),
-    ],
-)
+@pytest.mark.parametrize(("task", "kind", "says"), [
+    (
+        msgspec.structs.replace(CANARY, backend="canry"),
+        "error",
+        "There is no backend 'canry'. Did you mean canary?",
+    ),
+    (msgspec.structs.replace(CANARY, model="mlp"), "unsupported", "not mlp"),
+    (msgspec.structs.replace(CANARY, precision="int3"), "unsupported", "int3"),
+    (msgspec.structs.replace(CANARY, weights_path="/nowhere/weights"), "error", "FileNotFoundError"),
+    (Task("onnxruntime", "mlp", 1, 1), "unsupported", "not installed"),
+])  # fmt: skip
 def test_what_cannot_be_loaded_is_said_in_one_sentence(worker: Conversation, task: Task, kind: str, says: str) -> None:
     reply = worker.get(Load(task), Failed)
     assert reply.kind == kind
@@ -157,14 +151,11 @@ levelfield.backends.canary.Canary = Raising
 """
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "says"),
-    [
-        ("MemoryError()", "out-of-memory", "ran out of memory"),
-        ("RuntimeError('first line\\nsecond line')", "error", "RuntimeError: first line second line"),
-        ("RuntimeError('x' * 100_000)", "error", "RuntimeError: xxx"),
-    ],
-)
+@pytest.mark.parametrize(("error", "kind", "says"), [
+    ("MemoryError()", "out-of-memory", "ran out of memory"),
+    ("RuntimeError('first line\\nsecond line')", "error", "RuntimeError: first line second line"),
+    ("RuntimeError('x' * 100_000)", "error", "RuntimeError: xxx"),
+])  # fmt: skip
 def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) -> None:
     with Conversation(code=RAISING.format(error=error)) as worker:
         worker.ask(Load(CANARY))
