@@ -17,22 +17,28 @@ def test_a_name_without_end_leaves_both_ends_of_the_sentence() -> None:
     assert max(len(error.message), len(error.fix)) <= LONGEST
 
 
-@pytest.mark.parametrize(("text", "left"), [
-    ("ImportError: /home/jane/venv/lib/torch/__init__.py: undefined", "ImportError: __init__.py: undefined"),
-    ('File "/home/jane doe/net.py", line 3', 'File "net.py", line 3'),
-    (f"{Path.home()}/my nets/x.npy", "my nets/x.npy"),
-    ("~/acme/x.npy or ../acme/y.npy", "x.npy or y.npy"),
-    ("1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo", "1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("ImportError: /home/jane/venv/lib/torch/__init__.py: undefined", "ImportError: __init__.py: undefined"),
+        ('File "/home/jane doe/net.py", line 3', 'File "net.py", line 3'),
+        (f"{Path.home()}/my nets/x.npy", "my nets/x.npy"),
+        ("~/acme/x.npy or ../acme/y.npy", "x.npy or y.npy"),
+        ("1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo", "1/2, a/b, https://onnx.ai/onnx/ and /proc/cpuinfo"),
+    ],
+)
 def test_a_text_for_a_record_names_no_folder(text: str, left: str) -> None:
     assert without_folders(text) == left
 
 
-@pytest.mark.parametrize(("longest", "says"), [
-    (38, "The figures may still hold some of…"),
-    (39, "The figures may still hold some of the…"),
-    (16, "The figures may…"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("longest", "says"),
+    [
+        (38, "The figures may still hold some of…"),
+        (39, "The figures may still hold some of the…"),
+        (16, "The figures may…"),
+    ],
+)
 def test_a_text_is_cut_between_words(longest: int, says: str) -> None:
     assert shortened("The figures may still hold some of the disturbance.", longest) == says
     assert shortened("x" * 99, longest) == "x" * (longest - 1) + "…"

@@ -73,23 +73,26 @@ def test_a_backend_is_found_with_its_distribution(folder: Path) -> None:
     assert registry.plugin_of("torch") is None
 
 
-@pytest.mark.parametrize(("name", "given", "reason"), [
-    ("bad", {"code": "import no_such_module\n"}, r"cannot be imported \(ModuleNotFoundError: No module named"),
-    ("bad", {"code": "raise SystemExit(3)\n"}, r"cannot be imported \(SystemExit: 3\)"),
-    ("bad", {"code": "ENTRY = {'name': 'bad'}\n"}, "is a dict and no BackendInfo"),
-    ("bad", {"value": "brings_bad:OTHER"}, "cannot be imported"),
-    ("bad", {"value": "no_such_package:ENTRY"}, "there is no package no_such_package"),
-    ("bad", {"value": "json.decoder:ENTRY"}, "is a|cannot be imported"),
-    ("bad", {"more": "process_bytes='much'"}, "a field of its BackendInfo is wrong"),
-    ("bad", {"points": "other"}, "its BackendInfo is called 'bad'"),
-    ("bad", {"image": "onnxruntime"}, "its image 'onnxruntime' is not one of its own"),
-    ("bad", {"image": "../x"}, "is not one of its own"),
-    ("bad", {"more": "format=FileFormat('onnx', 'O', 'o', 'm', 'f')"}, "its format cannot be called 'onnx'"),
-    ("bad", {"more": "format=FileFormat('f', 'F', 'o', 'm', '../f')"}, "cannot be called '../f'"),
-    ("bad", {"more": "format=FileFormat('f', 'F', 'torch', 'm', 'f')"}, "its image 'torch' is not one of its own"),
-    ("torch", {}, "a built-in backend has this name"),
-    ("bad", {"points": "Bad_Name!"}, "a name has lower-case letters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "given", "reason"),
+    [
+        ("bad", {"code": "import no_such_module\n"}, r"cannot be imported \(ModuleNotFoundError: No module named"),
+        ("bad", {"code": "raise SystemExit(3)\n"}, r"cannot be imported \(SystemExit: 3\)"),
+        ("bad", {"code": "ENTRY = {'name': 'bad'}\n"}, "is a dict and no BackendInfo"),
+        ("bad", {"value": "brings_bad:OTHER"}, "cannot be imported"),
+        ("bad", {"value": "no_such_package:ENTRY"}, "there is no package no_such_package"),
+        ("bad", {"value": "json.decoder:ENTRY"}, "is a|cannot be imported"),
+        ("bad", {"more": "process_bytes='much'"}, "a field of its BackendInfo is wrong"),
+        ("bad", {"points": "other"}, "its BackendInfo is called 'bad'"),
+        ("bad", {"image": "onnxruntime"}, "its image 'onnxruntime' is not one of its own"),
+        ("bad", {"image": "../x"}, "is not one of its own"),
+        ("bad", {"more": "format=FileFormat('onnx', 'O', 'o', 'm', 'f')"}, "its format cannot be called 'onnx'"),
+        ("bad", {"more": "format=FileFormat('f', 'F', 'o', 'm', '../f')"}, "cannot be called '../f'"),
+        ("bad", {"more": "format=FileFormat('f', 'F', 'torch', 'm', 'f')"}, "its image 'torch' is not one of its own"),
+        ("torch", {}, "a built-in backend has this name"),
+        ("bad", {"points": "Bad_Name!"}, "a name has lower-case letters"),
+    ],
+)
 def test_a_broken_one_says_why_and_takes_no_other_down(
     folder: Path, name: str, given: dict[str, str], reason: str
 ) -> None:
@@ -171,12 +174,15 @@ def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
         models.get("linear")
 
 
-@pytest.mark.parametrize(("name", "code", "reason"), [
-    ("mlp", "from levelfield.zoo.mlp import MODEL", "a built-in model has this name"),
-    ("other", "from levelfield.zoo.mlp import MODEL", "its Model is called 'mlp'"),
-    ("other", "MODEL = 3", "is a int and no Model"),
-    ("other", _RENAMED, "its folder is in levelfield.zoo"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "code", "reason"),
+    [
+        ("mlp", "from levelfield.zoo.mlp import MODEL", "a built-in model has this name"),
+        ("other", "from levelfield.zoo.mlp import MODEL", "its Model is called 'mlp'"),
+        ("other", "MODEL = 3", "is a int and no Model"),
+        ("other", _RENAMED, "its folder is in levelfield.zoo"),
+    ],
+)
 def test_a_broken_model_says_why(folder: Path, name: str, code: str, reason: str) -> None:
     package = folder / "brings_model"
     package.mkdir()
@@ -214,12 +220,15 @@ def brew():
 """
 
 
-@pytest.mark.parametrize(("code", "name", "reason"), [
-    (_COMMAND, "brew", ""),
-    ("import no_such_module", "brew", "cannot be imported (ModuleNotFoundError: No module named"),
-    ("brew = 3", "brew", "is a int and no Command"),
-    (_COMMAND, "bench", "a built-in command has this name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "name", "reason"),
+    [
+        (_COMMAND, "brew", ""),
+        ("import no_such_module", "brew", "cannot be imported (ModuleNotFoundError: No module named"),
+        ("brew = 3", "brew", "is a int and no Command"),
+        (_COMMAND, "bench", "a built-in command has this name"),
+    ],
+)
 def test_a_command_has_its_section_and_a_broken_one_says_why(folder: Path, code: str, name: str, reason: str) -> None:
     (folder / "brings_command").mkdir()
     (folder / "brings_command" / "__init__.py").write_text(code)

@@ -134,11 +134,14 @@ def test_a_seed_that_diverges_is_counted_and_costs_its_own_arm_only(run: Run) ->
     assert all(each.standing == "ranked" for each in block(found).rows if each.arm != "tensorflow")
 
 
-@pytest.mark.parametrize("point", [
-    Evaluation(step=10, elapsed_ns=0, loss=1.0, accuracy=1.0),
-    Evaluation(step=0, elapsed_ns=5, loss=1.0, accuracy=1.0),
-    Evaluation(step=-5, elapsed_ns=-(2**60), loss=-1e300, accuracy=7e300),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "point",
+    [
+        Evaluation(step=10, elapsed_ns=0, loss=1.0, accuracy=1.0),
+        Evaluation(step=0, elapsed_ns=5, loss=1.0, accuracy=1.0),
+        Evaluation(step=-5, elapsed_ns=-(2**60), loss=-1e300, accuracy=7e300),
+    ],
+)
 def test_impossible_points_are_no_times(run: Run, point: Evaluation) -> None:
     def change(index: int, launch: Launch) -> Launch:
         del index

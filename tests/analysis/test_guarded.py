@@ -72,11 +72,15 @@ def test_a_defect_of_ours_is_not_blamed_on_the_record() -> None:
         raise TypeError("no such argument")
 
 
-@pytest.mark.parametrize("words", [
-    ("report", "RUN"), ("report", "RUN", "--card", "cards"), ("export", "RUN"), ("verify", "RUN"),
-    ("reproduce", "RUN", "--dry-run"),
-    ("compare", "RUN", "OTHER"),
-], ids=lambda words: words[0])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "RUN"), ("report", "RUN", "--card", "cards"), ("export", "RUN"), ("verify", "RUN"),
+        ("reproduce", "RUN", "--dry-run"),
+        ("compare", "RUN", "OTHER"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
 def test_every_command_that_reads_a_record_is_behind_it(
     reported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:

@@ -18,14 +18,17 @@ def epyc(family: int, flags: str = ZEN_4) -> dict[str, Fact]:
     return {"model": "AMD EPYC", "family": family, "model number": 17, "stepping": 1, "flags": flags}
 
 
-@pytest.mark.parametrize(("flags", "name"), [
-    (ZEN_4, "AVX-512 (bf16, VNNI)"),
-    (ZEN_3, "AVX2 (FMA)"),
-    ("avx avx2 avx_vnni fma", "AVX2 (FMA, VNNI)"),
-    ("amx_bf16 amx_int8 amx_tile avx512_fp16 avx512f", "AMX (bf16, int8), AVX-512 (fp16)"),
-    ("asimd sve sve2 svebf16", "SVE2 (bf16)"),
-    ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        (ZEN_4, "AVX-512 (bf16, VNNI)"),
+        (ZEN_3, "AVX2 (FMA)"),
+        ("avx avx2 avx_vnni fma", "AVX2 (FMA, VNNI)"),
+        ("amx_bf16 amx_int8 amx_tile avx512_fp16 avx512f", "AMX (bf16, int8), AVX-512 (fp16)"),
+        ("asimd sve sve2 svebf16", "SVE2 (bf16)"),
+        ("", ""),
+    ],
+)
 def test_the_widest_vectors_are_named(flags: str, name: str) -> None:
     assert processor.instruction_set(flags) == name
 

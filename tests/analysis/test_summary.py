@@ -82,12 +82,15 @@ def test_a_record_changed_without_a_change_of_size_is_found(tmp_path: Path) -> N
     assert summaries.kept(tmp_path / "run") is None
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    (f'"schema":{summary.SCHEMA}', f'"schema":{summary.SCHEMA + 1}'),
-    ('"started":"2026-11-21T10:15:00Z"', '"started":"yesterday"'),
-    ('"estimate":', '"estimate":1e999,"low":'),
-    ("{", "["),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (f'"schema":{summary.SCHEMA}', f'"schema":{summary.SCHEMA + 1}'),
+        ('"started":"2026-11-21T10:15:00Z"', '"started":"yesterday"'),
+        ('"estimate":', '"estimate":1e999,"low":'),
+        ("{", "["),
+    ],
+)
 def test_a_spoiled_summary_is_made_anew(tmp_path: Path, old: str, new: str) -> None:
     write_run(small_run(), tmp_path / "run")
     file = tmp_path / "run" / summaries.NAME

@@ -136,16 +136,19 @@ except (Unsupported, RuntimeError) as refusal:
 """
 
 
-@pytest.mark.parametrize(("mode", "says"), [
-    ("fine", "1 off 64 one engine for all launches of a run"),
-    ("none", "tensorrt was to run on a GPU and sees none"),
-    ("driver", "sees none (tensorrt 11.4.0; CUDA says: CUDA driver version is insufficient"),
-    ("parse", "cannot parse the ONNX file: no such operator."),
-    ("build", "could not build an engine for this GPU."),
-    ("why", "TensorRT could not build an engine for this GPU: no tactic fits"),
-    ("room", "TensorRT could not build an engine for this GPU: Error Code 2: OutOfMemory"),
-    ("memory", "CUDA failure 2: out of memory (cudaMalloc)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("fine", "1 off 64 one engine for all launches of a run"),
+        ("none", "tensorrt was to run on a GPU and sees none"),
+        ("driver", "sees none (tensorrt 11.4.0; CUDA says: CUDA driver version is insufficient"),
+        ("parse", "cannot parse the ONNX file: no such operator."),
+        ("build", "could not build an engine for this GPU."),
+        ("why", "TensorRT could not build an engine for this GPU: no tactic fits"),
+        ("room", "TensorRT could not build an engine for this GPU: Error Code 2: OutOfMemory"),
+        ("memory", "CUDA failure 2: out of memory (cudaMalloc)"),
+    ],
+)
 def test_tensorrt_at_its_boundary(tmp_path: Path, mode: str, says: str) -> None:
     """One engine is built and shared; modules of the names that TensorRT and CUDA's Python have stand in for them."""
     (tmp_path / "tensorrt.py").write_text(f"MODE = {mode!r}\n" + TENSORRT)

@@ -56,13 +56,16 @@ custom_call_target="__cudnn$convBiasActivationForward", backend_config={"conv_re
 """.replace("\\\n", "")
 
 
-@pytest.mark.parametrize(("text", "products"), [
-    (ON_A_GPU, {"bf16": 3, "fp32": 1}),
-    (NAMES_ALONE, {"bf16": 1, "fp32": 1}),
-    (WITH_TYPES, {"bf16": 1}),
-    (CALL, {"bf16": 1}),
-    ("", {}),
-    ("garbage = \n %x = ", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "products"),
+    [
+        (ON_A_GPU, {"bf16": 3, "fp32": 1}),
+        (NAMES_ALONE, {"bf16": 1, "fp32": 1}),
+        (WITH_TYPES, {"bf16": 1}),
+        (CALL, {"bf16": 1}),
+        ("", {}),
+        ("garbage = \n %x = ", {}),
+    ],
+)
 def test_products_are_counted_by_what_they_multiply(text: str, products: dict[str, int]) -> None:
     assert hlo.products(text) == products

@@ -25,11 +25,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MANY = ["--old", "old-0", "old-1", "old-2", "--new", "new-0", "new-1", "new-2"]
 
 
-@pytest.mark.parametrize("words", [
-    [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")],
-    ["old-0", "new-0", "--old", "old-1", "old-2", "--new", "new-1", "--margin", "2%", "--new", "new-2"],
-    ["--old", "old-1", "old-2", "--margin", "2%", "old-0", "new-0", "--new=new-1", "--new", "new-2"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")],
+        ["old-0", "new-0", "--old", "old-1", "old-2", "--new", "new-1", "--margin", "2%", "--new", "new-2"],
+        ["--old", "old-1", "old-2", "--margin", "2%", "old-0", "new-0", "--new=new-1", "--new", "new-2"],
+    ],
+)
 def test_sides_are_named_by_their_order_or_by_options(place: Path, words: list[str]) -> None:
     compared = json.loads(commands.call("compare", *words, "--json", folder=place).out)
     for side in ("old", "new"):
@@ -72,27 +75,33 @@ def test_a_baseline(place: Path) -> None:
     record.write_bytes(content)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["old-0", "new"], "There is no run called 'new'. Did you mean 'new-"),
-    (["old-0", "old-0"], "The run old-0 is named on both sides."),
-    (["old-0", "."], "holds no record"),
-    (["old-0", "new-0", "--only", "torch/*"], "No case is left to compare with --only torch/*."),
-    (["--baseline", "none", "new-0"], "There is no baseline called 'none'."),
-    (["old-0", "new-0", "--output", "gone/found.md"], "cannot be written: No such file or directory"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["old-0", "new"], "There is no run called 'new'. Did you mean 'new-"),
+        (["old-0", "old-0"], "The run old-0 is named on both sides."),
+        (["old-0", "."], "holds no record"),
+        (["old-0", "new-0", "--only", "torch/*"], "No case is left to compare with --only torch/*."),
+        (["--baseline", "none", "new-0"], "There is no baseline called 'none'."),
+        (["old-0", "new-0", "--output", "gone/found.md"], "cannot be written: No such file or directory"),
+    ],
+)
 def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], says: str) -> None:
     one_clear_sentence(commands.call("compare", *words, folder=place), says)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["old-0"], "by their order, and 1 was named"),
-    (["old-0", "new-0", "new-1"], "and 3 were named. Name the sides: compare --old A B C --new D E F."),
-    ([], "Name the old and the new side"),
-    (["--baseline", "good"], "name the new runs alone"),
-    (["old-0", "new-0", "--output", "found.docx"], "names no format"),
-    (["old-0", "new-0", "--metric", "speed"], "'training', 'convergence', 'data-pipeline', 'cold-start'"),
-    (["old-0", "new-0", "--max-slowdown", "fast"], "not a percentage such as"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["old-0"], "by their order, and 1 was named"),
+        (["old-0", "new-0", "new-1"], "and 3 were named. Name the sides: compare --old A B C --new D E F."),
+        ([], "Name the old and the new side"),
+        (["--baseline", "good"], "name the new runs alone"),
+        (["old-0", "new-0", "--output", "found.docx"], "names no format"),
+        (["old-0", "new-0", "--metric", "speed"], "'training', 'convergence', 'data-pipeline', 'cold-start'"),
+        (["old-0", "new-0", "--max-slowdown", "fast"], "not a percentage such as"),
+    ],
+)
 def test_what_cannot_be_understood(place: Path, words: list[str], says: str) -> None:
     one_clear_sentence(commands.call("compare", *words, folder=place), says, "See `levelfield compare --help`.")
 
@@ -129,13 +138,16 @@ def test_what_was_asked_and_cannot_be_found_is_not_decided(gated: Path) -> None:
     commands.call("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=gated, code=3)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["compare", "--gate", "none.toml", "new-11"], "none.toml cannot be read"),
-    (["compare", "--gate", "reports/new-11/run.json", "new-11"], "is not a gate"),
-    (["compare", "--gate", "good.gate.toml", "old-1"], "The run old-1 is named on both sides."),
-    (["baseline", "derive", "bad"], "There is no baseline called 'bad'."),
-    (["baseline", "derive", "good", "-o", "gone/gate.toml"], "cannot be written"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["compare", "--gate", "none.toml", "new-11"], "none.toml cannot be read"),
+        (["compare", "--gate", "reports/new-11/run.json", "new-11"], "is not a gate"),
+        (["compare", "--gate", "good.gate.toml", "old-1"], "The run old-1 is named on both sides."),
+        (["baseline", "derive", "bad"], "There is no baseline called 'bad'."),
+        (["baseline", "derive", "good", "-o", "gone/gate.toml"], "cannot be written"),
+    ],
+)
 def test_what_cannot_be_done_is_one_sentence(gated: Path, words: list[str], says: str) -> None:
     one_clear_sentence(commands.call(*words, folder=gated), says)
 

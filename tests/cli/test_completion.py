@@ -33,11 +33,14 @@ def completed(line: str, folder: Path) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize(("line", "names"), [
-    ("levelfield expo", ["export"]),
-    ("levelfield ab onnxruntime@1.30", ["1.30.0"]),  # bash itself splits a word at its @
-    ("levelfield bench --models=mlp,res", ["mlp,resnet50"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("levelfield expo", ["export"]),
+        ("levelfield ab onnxruntime@1.30", ["1.30.0"]),  # bash itself splits a word at its @
+        ("levelfield bench --models=mlp,res", ["mlp,resnet50"]),
+    ],
+)
 def test_bash_completes_commands_versions_and_lists(line: str, names: list[str], tmp_path: Path) -> None:
     assert completed(line, tmp_path) == names
 

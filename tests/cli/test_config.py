@@ -46,17 +46,20 @@ def test_a_file_sets_what_is_measured_and_no_other_option_of_any_command(tmp_pat
     assert seen >= {"reports", *MEASURED, *MEASURING}
 
 
-@pytest.mark.parametrize(("words", "text", "says"), [
-    (("verify", "page.html"), '[verify]\npage = "kept"\n', "may not set --page"),
-    (("verify", "page.html"), 'signers = "theirs"\n', "may not set --signers"),
-    (("export", "run"), '[export]\ncsv = "kept"\n', "may not set --csv"),
-    (("bench",), '[bench]\nlauncher = "host"\n', "may not set --launcher"),
-    (("ab", "jax", "torch"), 'base = "theirs"\nmargin = "99%"\n', "may not set --base"),
-    (("upgrade", "verdict", "x"), '[upgrade]\naccept = "*"\n', "may not set --accept"),
-    (("report", "run"), 'reports = "../elsewhere"\n', "is not below that folder"),
-    (("report", "run"), 'reports = "link"\n', "is not below that folder"),
-    (("report", "run"), 'reports = "a\\u0000b"\n', "is not below that folder"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text", "says"),
+    [
+        (("verify", "page.html"), '[verify]\npage = "kept"\n', "may not set --page"),
+        (("verify", "page.html"), 'signers = "theirs"\n', "may not set --signers"),
+        (("export", "run"), '[export]\ncsv = "kept"\n', "may not set --csv"),
+        (("bench",), '[bench]\nlauncher = "host"\n', "may not set --launcher"),
+        (("ab", "jax", "torch"), 'base = "theirs"\nmargin = "99%"\n', "may not set --base"),
+        (("upgrade", "verdict", "x"), '[upgrade]\naccept = "*"\n', "may not set --accept"),
+        (("report", "run"), 'reports = "../elsewhere"\n', "is not below that folder"),
+        (("report", "run"), 'reports = "link"\n', "is not below that folder"),
+        (("report", "run"), 'reports = "a\\u0000b"\n', "is not below that folder"),
+    ],
+)
 def test_a_strangers_file_stops_a_command_before_it_does_anything(
     tmp_path: Path, words: tuple[str, ...], text: str, says: str
 ) -> None:
@@ -92,18 +95,21 @@ def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
     assert found["upgrade"]["next"] == {"reports": "there"}
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("[bensh]\n", ["There is no command called 'bensh'", "bench"]),
-    ("[bench]\nmodel_ = 1\n", ["There is no option of bench called 'model_'", "model"]),
-    ("modles = 1\n", ["There is no command's option called 'modles'", "models"]),
-    ("[images.clean]\nyes = true\n", ["may not set --yes of images clean"]),
-    ("[bench]\nmodels = true\n", ["--models cannot have the value True"]),
-    ("[bench]\nmodels = { a = 1 }\n", ["--models cannot have the value {'a': 1}"]),
-    ('[bench]\nbudget = ""\n', ["--budget cannot have the value ''"]),
-    ("bench = 1\n", ["There is no command's option called 'bench'"]),
-    ("models = [\n", ["is no TOML"]),
-    ("x = " + "[" * 20_000, ["is no TOML"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[bensh]\n", ["There is no command called 'bensh'", "bench"]),
+        ("[bench]\nmodel_ = 1\n", ["There is no option of bench called 'model_'", "model"]),
+        ("modles = 1\n", ["There is no command's option called 'modles'", "models"]),
+        ("[images.clean]\nyes = true\n", ["may not set --yes of images clean"]),
+        ("[bench]\nmodels = true\n", ["--models cannot have the value True"]),
+        ("[bench]\nmodels = { a = 1 }\n", ["--models cannot have the value {'a': 1}"]),
+        ('[bench]\nbudget = ""\n', ["--budget cannot have the value ''"]),
+        ("bench = 1\n", ["There is no command's option called 'bench'"]),
+        ("models = [\n", ["is no TOML"]),
+        ("x = " + "[" * 20_000, ["is no TOML"]),
+    ],
+)
 def test_a_mistake_in_the_file_is_one_sentence(tmp_path: Path, text: str, says: list[str]) -> None:
     path = tmp_path / "levelfield.toml"
     path.write_text(text, encoding="utf-8")

@@ -65,17 +65,20 @@ def test_an_image_that_is_not_there_is_found_before_anything_is_fetched(tmp_path
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 
 
-@pytest.mark.parametrize(("checked", "code", "said"), [
-    (Checked("jax", "cpu", "3.13", ()), 0, "1 lock: 0 outdated distributions, 0 withdrawn."),
-    (Checked("jax", "cpu", "3.13", (OLD,)), 1, "  jax 0.10.2 → 0.12.0.1 (images/jax/requirements.in asks for"),
-    (
-        Checked("jax", "cpu", "3.13", (), withdrawn=(Withdrawn("jax", "0.10.2", "It is\x1b[31m yanked."),)),
-        1,
-        "  jax 0.10.2: It is",
-    ),
-    (Checked("jax", "cpu", "3.13", None, "No index."), 2, "  No index."),
-    (Checked("jax", "cpu@0.10.2", "3.13", None), 0, "1 lock: 0 outdated distributions, 0 withdrawn."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("checked", "code", "said"),
+    [
+        (Checked("jax", "cpu", "3.13", ()), 0, "1 lock: 0 outdated distributions, 0 withdrawn."),
+        (Checked("jax", "cpu", "3.13", (OLD,)), 1, "  jax 0.10.2 → 0.12.0.1 (images/jax/requirements.in asks for"),
+        (
+            Checked("jax", "cpu", "3.13", (), withdrawn=(Withdrawn("jax", "0.10.2", "It is\x1b[31m yanked."),)),
+            1,
+            "  jax 0.10.2: It is",
+        ),
+        (Checked("jax", "cpu", "3.13", None, "No index."), 2, "  No index."),
+        (Checked("jax", "cpu@0.10.2", "3.13", None), 0, "1 lock: 0 outdated distributions, 0 withdrawn."),
+    ],
+)
 def test_what_is_found_decides_the_exit_code(
     checked: Checked, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,33 +20,39 @@ needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this int
 JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--launcher", "host", "--reports")
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50' or 'mobilenet'?"]),
-    (["--backends", "torhc"], ["There is no backend called 'torhc'.", "Did you mean 'torch'"]),
-    (["--backends", "ort", "--control", "tf"], ["There is no backend called 'tensorflow'.", "Known: onnxruntime."]),
-    (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
-    (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
-    (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
-    (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
-    (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50' or 'mobilenet'?"]),
+        (["--backends", "torhc"], ["There is no backend called 'torhc'.", "Did you mean 'torch'"]),
+        (["--backends", "ort", "--control", "tf"], ["There is no backend called 'tensorflow'.", "Known: onnxruntime."]),
+        (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
+        (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
+        (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
+        (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
+        (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
+    ],
+)
 def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -> None:
     """None of these needs an engine to be found out, but the last."""
     one_clear_sentence(call("bench", *words, folder=tmp_path, environment=NO_ENGINE), *says)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["bench", "--budget", "soon"], "not a duration such as 90s, 10m or 2h"),
-    (["bench", "--margin", "200%"], "not a percentage such as 2%"),
-    (["bench", "--batch", "1,two"], "not a list of whole numbers"),
-    (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
-    (["bench", "--modles", "mlp"], "No such option"),
-    (["bench", "--budget", "10"], "'10' has no unit: write 10s or 10m. See `levelfield bench --help`."),
-    (["bench", "--batch", ","], "',' holds no number"),
-    (["bench", "--margin", ".5"], "'.5' has no unit: write .5% or 50%."),
-    (["benhc"], "No such command 'benhc'. Did you mean 'bench'? See `levelfield --help`."),
-    (["report"], "Missing argument 'RUN'. See `levelfield report --help`."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["bench", "--budget", "soon"], "not a duration such as 90s, 10m or 2h"),
+        (["bench", "--margin", "200%"], "not a percentage such as 2%"),
+        (["bench", "--batch", "1,two"], "not a list of whole numbers"),
+        (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
+        (["bench", "--modles", "mlp"], "No such option"),
+        (["bench", "--budget", "10"], "'10' has no unit: write 10s or 10m. See `levelfield bench --help`."),
+        (["bench", "--batch", ","], "',' holds no number"),
+        (["bench", "--margin", ".5"], "'.5' has no unit: write .5% or 50%."),
+        (["benhc"], "No such command 'benhc'. Did you mean 'bench'? See `levelfield --help`."),
+        (["report"], "Missing argument 'RUN'. See `levelfield report --help`."),
+    ],
+)
 def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) -> None:
     """The style is that of every other error: what happened, and what to do."""
     one_clear_sentence(call(*words, folder=tmp_path), says)
@@ -128,11 +134,14 @@ def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: si
     shutil.rmtree(tmp_path / "cache")
 
 
-@pytest.mark.parametrize(("words", "redirected", "code"), [
-    ("verify run", "| true", 0), ("verify run", ">&-", 0), ("verify run", "2>&- >&-", 0),
-    ("verify torn.html", "2>&1 | true", 1), ("schema", "| head -1", 0), ("--help", "| true", 0),
-    ("verify run", "> /dev/full", 2), ("verify run --page /dev/full", "", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "redirected", "code"),
+    [
+        ("verify run", "| true", 0), ("verify run", ">&-", 0), ("verify run", "2>&- >&-", 0),
+        ("verify torn.html", "2>&1 | true", 1), ("schema", "| head -1", 0), ("--help", "| true", 0),
+        ("verify run", "> /dev/full", 2), ("verify run --page /dev/full", "", 2),
+    ],
+)  # fmt: skip
 def test_where_output_goes_is_no_verdict(tmp_path: Path, words: str, redirected: str, code: int) -> None:
     page = leave(small(), tmp_path / "run") / REPORT
     (tmp_path / "torn.html").write_text(page.read_text().replace("</main>", "<p></main>"))

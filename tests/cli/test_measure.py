@@ -42,13 +42,16 @@ def test_what_is_typed_arrives() -> None:
     assert (made.target, made.command[0]) == (0.9, "levelfield")
 
 
-@pytest.mark.parametrize(("values", "own"), [
-    ((), Own()),
-    (("x.onnx",), Own(Path("x.onnx"))),
-    (("here/net.py:build",), Own(function="here/net.py:build")),
-    (("net.py",), Own(function="net.py")),
-    (("bert/", "."), Own(weights=(Path("bert"), Path()))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "own"),
+    [
+        ((), Own()),
+        (("x.onnx",), Own(Path("x.onnx"))),
+        (("here/net.py:build",), Own(function="here/net.py:build")),
+        (("net.py",), Own(function="net.py")),
+        (("bert/", "."), Own(weights=(Path("bert"), Path()))),
+    ],
+)
 def test_a_users_own_is_recognised(values: tuple[str, ...], own: Own) -> None:
     assert own_of(values) == own
 
@@ -59,17 +62,20 @@ def test_a_run_measures_one_kind_of_what_is_the_users_own(values: tuple[str, ...
         own_of(values)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (("ab", "onnxruntime", "onnxruntim"), "Did you mean 'onnxruntime'"),
-    (("ab", "onnxruntime@0.0.1", "onnxruntime"), "0.0.1"),
-    (("ab", "onnxruntime", "onnxruntime+spining=off"), "Did you mean 'spinning'"),
-    (("ab", "onnxruntime", "torch", "--models", "resnet"), "Did you mean 'resnet50' or 'mobilenet'?"),
-    (("ab", "onnxruntime", "openvino", "--scenarios", "training"), "train"),
-    (("ab", "onnxruntime", "torch", "--resume", "20200101"), "There is no run '20200101' to go on with."),
-    (("ab", "onnxruntime", "torch"), "No container engine answers"),
-    (("explain", "onnxruntime/mlp", "onnxruntime/nlp"), "There is no model called 'nlp'"),
-    (("explain", "onnxruntime/mlp"), "No container engine answers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("ab", "onnxruntime", "onnxruntim"), "Did you mean 'onnxruntime'"),
+        (("ab", "onnxruntime@0.0.1", "onnxruntime"), "0.0.1"),
+        (("ab", "onnxruntime", "onnxruntime+spining=off"), "Did you mean 'spinning'"),
+        (("ab", "onnxruntime", "torch", "--models", "resnet"), "Did you mean 'resnet50' or 'mobilenet'?"),
+        (("ab", "onnxruntime", "openvino", "--scenarios", "training"), "train"),
+        (("ab", "onnxruntime", "torch", "--resume", "20200101"), "There is no run '20200101' to go on with."),
+        (("ab", "onnxruntime", "torch"), "No container engine answers"),
+        (("explain", "onnxruntime/mlp", "onnxruntime/nlp"), "There is no model called 'nlp'"),
+        (("explain", "onnxruntime/mlp"), "No container engine answers"),
+    ],
+)
 def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     """None of these needs an engine to be found out, but those of the engine."""
     launcher = ("--launcher", "docker")
@@ -77,12 +83,15 @@ def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, words: tuple[st
     assert not (tmp_path / "reports").exists()
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (("onnxruntime",), "Missing argument 'B'"),
-    (("a", "b", "--output", "found.docx"), "The ending of found.docx names no format: .txt, .md,"),
-    (("a", "b", "--max-slowdown", "fast"), "not a percentage such as 2%"),
-    (("a", "b", "--backends", "jax"), "No such option"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime",), "Missing argument 'B'"),
+        (("a", "b", "--output", "found.docx"), "The ending of found.docx names no format: .txt, .md,"),
+        (("a", "b", "--max-slowdown", "fast"), "not a percentage such as 2%"),
+        (("a", "b", "--backends", "jax"), "No such option"),
+    ],
+)
 def test_what_cannot_be_understood_names_the_help(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     one_clear_sentence(call("ab", *words, folder=tmp_path), says, "See `levelfield ab --help`.")
 
@@ -123,11 +132,14 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float
     return made
 
 
-@pytest.mark.parametrize(("factor", "words", "code", "says"), [
-    (1.25, (), 1, "onnxruntime is slower than onnxruntime@1.30.0 in the only case"),
-    (1.25, ("--max-slowdown", "40%"), 0, "onnxruntime is slower"),
-    (0.8, (), 0, "onnxruntime is faster than onnxruntime@1.30.0 in the only case"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("factor", "words", "code", "says"),
+    [
+        (1.25, (), 1, "onnxruntime is slower than onnxruntime@1.30.0 in the only case"),
+        (1.25, ("--max-slowdown", "40%"), 0, "onnxruntime is slower"),
+        (0.8, (), 0, "onnxruntime is faster than onnxruntime@1.30.0 in the only case"),
+    ],
+)
 def test_the_verdict_is_the_first_line_and_the_exit_code(
     measured: Callable[[float], Measured], factor: float, words: tuple[str, ...], code: int, says: str
 ) -> None:

@@ -74,11 +74,14 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("report", ["run", "run/report.html"])
-@pytest.mark.parametrize(("words", "code", "says"), [
-    ((), 0, "Consistent, but signer unknown: run "),
-    (("--signers", "signers"), 0, "Verified by ada@example.org: run "),
-    (("--signers", "strangers"), 3, "Consistent, but signer unknown: run "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ((), 0, "Consistent, but signer unknown: run "),
+        (("--signers", "signers"), 0, "Verified by ada@example.org: run "),
+        (("--signers", "strangers"), 3, "Consistent, but signer unknown: run "),
+    ],
+)
 def test_the_answer_is_the_first_line_and_the_exit_code(
     signed: Path, tmp_path: Path, report: str, words: tuple[str, ...], code: int, says: str
 ) -> None:
@@ -103,10 +106,13 @@ def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path
     assert call("verify", "fresh.html", folder=tmp_path).code == 0
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (("gone.html",), "gone.html"),
-    (("run", "--signers", "gone"), "There is no file of signers gone. Write one line for each: NAME and"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("gone.html",), "gone.html"),
+        (("run", "--signers", "gone"), "There is no file of signers gone. Write one line for each: NAME and"),
+    ],
+)
 def test_what_is_not_there_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     one_clear_sentence(call("verify", *words, folder=tmp_path), says)
 

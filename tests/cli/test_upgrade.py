@@ -65,15 +65,18 @@ def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
     assert all("Not safe: of 2 cases" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["next", "upp"], "There is no upgrade called 'upp'. Did you mean 'up'?"),
-    (["verdict", "none"], "There is no upgrade called 'none'."),
-    (["verdict", "half"], "has nothing to compare yet"),
-    (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
-    (["next", "half", "--all"], "--all is for sides that are image sets"),
-    (["next", "edited"], "The upgrade edited was not begun here, or was changed since"),
-    (["next", "half"], "This is not the machine on which the upgrade half was begun"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["next", "upp"], "There is no upgrade called 'upp'. Did you mean 'up'?"),
+        (["verdict", "none"], "There is no upgrade called 'none'."),
+        (["verdict", "half"], "has nothing to compare yet"),
+        (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
+        (["next", "half", "--all"], "--all is for sides that are image sets"),
+        (["next", "edited"], "The upgrade edited was not begun here, or was changed since"),
+        (["next", "half"], "This is not the machine on which the upgrade half was begun"),
+    ],
+)
 def test_what_is_refused_is_one_sentence(place: Path, words: list[str], says: str) -> None:
     one_clear_sentence(commands.call("upgrade", *words, folder=place), says)
 

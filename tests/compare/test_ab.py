@@ -76,12 +76,15 @@ def only(record: Run, **gate: Any) -> Row:
     return row
 
 
-@pytest.mark.parametrize(("factor", "verdict", "outcome", "code"), [
-    (1.1, Verdict.SLOWER, "worse", 1),
-    (0.9, Verdict.FASTER, "fine", 0),
-    (1.0, Verdict.SAME, "fine", 0),
-    (1.005, Verdict.SAME, "fine", 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("factor", "verdict", "outcome", "code"),
+    [
+        (1.1, Verdict.SLOWER, "worse", 1),
+        (0.9, Verdict.FASTER, "fine", 0),
+        (1.0, Verdict.SAME, "fine", 0),
+        (1.005, Verdict.SAME, "fine", 0),
+    ],
+)
 def test_a_known_change_gets_its_verdict(factor: float, verdict: Verdict, outcome: str, code: int) -> None:
     found = judged(run(factor, generations=12, **LATENCY))
     (row,) = found.rows
@@ -94,12 +97,15 @@ def test_a_known_change_gets_its_verdict(factor: float, verdict: Verdict, outcom
     assert row.further is None
 
 
-@pytest.mark.parametrize(("scenario", "verdict"), [
-    ("latency", Verdict.SLOWER),
-    ("throughput", Verdict.SLOWER),
-    ("cold-start", Verdict.SLOWER),
-    ("memory", Verdict.MORE_MEMORY),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("scenario", "verdict"),
+    [
+        ("latency", Verdict.SLOWER),
+        ("throughput", Verdict.SLOWER),
+        ("cold-start", Verdict.SLOWER),
+        ("memory", Verdict.MORE_MEMORY),
+    ],
+)
 def test_every_scenario_is_judged_by_its_own_cost(scenario: str, verdict: Verdict) -> None:
     row = only(run(1.3, models=("mlp",), scenarios=(scenario,), generations=8))
     assert row.verdict is verdict
@@ -125,11 +131,14 @@ def test_too_few_launches_are_not_decided() -> None:
     assert row.reason.startswith("4 launches of both arms")
 
 
-@pytest.mark.parametrize(("failing", "verdict", "outcome", "code"), [
-    ((B.id,), Verdict.FAILED, "worse", 1),
-    ((A.id,), Verdict.RECOVERED, "aside", 3),
-    ((A.id, B.id), Verdict.FAILED, "undecided", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("failing", "verdict", "outcome", "code"),
+    [
+        ((B.id,), Verdict.FAILED, "worse", 1),
+        ((A.id,), Verdict.RECOVERED, "aside", 3),
+        ((A.id, B.id), Verdict.FAILED, "undecided", 3),
+    ],
+)
 def test_a_failure_is_never_read_as_a_speed(
     failing: tuple[str, ...], verdict: Verdict, outcome: str, code: int
 ) -> None:

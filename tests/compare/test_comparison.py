@@ -61,11 +61,14 @@ def test_another_kernel_is_not_other_hardware() -> None:
     assert found.notes[0] == "What changed: Kernel: release 6.1.0-37-amd64 → 7.0."
 
 
-@pytest.mark.parametrize(("before", "after", "says"), [
-    ("580.95.05", "570.124.06", "The NVIDIA driver went back from 580.95.05 to 570.124.06."),
-    ("580.95.05", Absent("no driver answers"), "The driver 580.95.05 is gone"),
-    ("570.26", "570.124.06", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("580.95.05", "570.124.06", "The NVIDIA driver went back from 580.95.05 to 570.124.06."),
+        ("580.95.05", Absent("no driver answers"), "The driver 580.95.05 is gone"),
+        ("570.26", "570.124.06", None),
+    ],
+)
 def test_a_driver_that_went_back_is_said(before: str, after: str | Absent, says: str | None) -> None:
     old, new = with_machine(run("a"), gpu={"driver": before}), with_machine(run("b"), gpu={"driver": after})
     notes = one(old, new, table=gate.read()).notes

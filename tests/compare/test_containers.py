@@ -38,10 +38,13 @@ def test_arms_of_one_place_are_not_told_of_places() -> None:
     assert not any("container" in each for each in found.notes)
 
 
-@pytest.mark.parametrize(("other", "says"), [
-    (Arm("onnxruntime", "onnxruntime", launcher="venv", settings={"spinning": "off"}), "settings"),
-    (Arm("onnxruntime", "onnxruntime", launcher="venv", inject="5%"), "injected slowdown"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (Arm("onnxruntime", "onnxruntime", launcher="venv", settings={"spinning": "off"}), "settings"),
+        (Arm("onnxruntime", "onnxruntime", launcher="venv", inject="5%"), "injected slowdown"),
+    ],
+)
 def test_what_differs_in_more_is_not_the_containers(other: Arm, says: str) -> None:
     found = judged(record(1.2, second=other, scenarios=("latency",)))
     assert says in note(found, "onnxruntime+launcher=docker ran in a container")

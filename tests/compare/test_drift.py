@@ -106,12 +106,15 @@ def test_unequal_on_both_sides_and_equal_again() -> None:
     assert (again.movement, again.outcome) == (Movement.BECAME_EQUAL, "fine")
 
 
-@pytest.mark.parametrize(("old", "new", "says"), [
-    (None, parity_of(OUTPUT), "the old side did not compare"),
-    (parity_of(OUTPUT), parity_of(moved(1e-7), inputs=8), "another number of inputs"),
-    (parity_of(OUTPUT, projection=(0.0,) * 64), parity_of(moved(1e-7)), "zero everywhere"),
-    (parity_of(OUTPUT), parity_of(OUTPUT, projection=(1e308,) * 64, output_sha256="x"), "no numbers of an output"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (None, parity_of(OUTPUT), "the old side did not compare"),
+        (parity_of(OUTPUT), parity_of(moved(1e-7), inputs=8), "another number of inputs"),
+        (parity_of(OUTPUT, projection=(0.0,) * 64), parity_of(moved(1e-7)), "zero everywhere"),
+        (parity_of(OUTPUT), parity_of(OUTPUT, projection=(1e308,) * 64, output_sha256="x"), "no numbers of an output"),
+    ],
+)
 def test_what_cannot_be_told_is_said_to_be_so(old: Parity | None, new: Parity | None, says: str) -> None:
     found = drift(old, new)
     assert (found.movement, found.outcome) == (Movement.UNKNOWN, "undecided")

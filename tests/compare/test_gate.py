@@ -56,13 +56,16 @@ def test_figures_that_do_not_fit_one_another(gate: NoiseGate, tmp_path: Path, ol
         file.read(edited(gate, tmp_path, old, new))
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("costs = [", "costs = [nan, "),
-    ("costs = [", "costs = [0.0, "),
-    ("runs_each = 1", "runs_each = 1000000"),
-    ("[[evidence]]", "[evidence"),
-    ('[[evidence]]\nfile = "', '[[evidence]]\nfile = "\\n'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("costs = [", "costs = [nan, "),
+        ("costs = [", "costs = [0.0, "),
+        ("runs_each = 1", "runs_each = 1000000"),
+        ("[[evidence]]", "[evidence"),
+        ('[[evidence]]\nfile = "', '[[evidence]]\nfile = "\\n'),
+    ],
+)
 def test_what_is_no_gate_is_one_sentence(gate: NoiseGate, tmp_path: Path, old: str, new: str) -> None:
     with pytest.raises(LevelfieldError, match="is not a gate") as found:
         file.read(edited(gate, tmp_path, old, new))

@@ -45,11 +45,14 @@ def at(records: list[str], times: list[str]) -> list[Run]:
     ]
 
 
-@pytest.mark.parametrize(("times", "days"), [
-    (["2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "2026-01-01T12:00:00Z"], "1 day"),
-    (["2026-01-01T23:30:00Z", "2026-01-02T00:10:00Z", "2026-01-02T00:50:00Z"], "1 day"),
-    (["2026-01-03T10:00:00Z", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"], "2 days"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("times", "days"),
+    [
+        (["2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "2026-01-01T12:00:00Z"], "1 day"),
+        (["2026-01-01T23:30:00Z", "2026-01-02T00:10:00Z", "2026-01-02T00:50:00Z"], "1 day"),
+        (["2026-01-03T10:00:00Z", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"], "2 days"),
+    ],
+)
 def test_runs_of_too_few_days_are_refused_unless_they_are_meant(times: list[str], days: str, tmp_path: Path) -> None:
     reports = reports_of(tmp_path, at(["a", "b", "c"], times))
     with pytest.raises(LevelfieldError, match=f"are of {days}, and limits for other days need 3") as found:

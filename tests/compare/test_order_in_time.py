@@ -73,13 +73,16 @@ def times(order: str) -> tuple[list[str], list[str]]:
     return made["A"], made["B"]
 
 
-@pytest.mark.parametrize(("order", "share", "name"), [
-    ("AAABBB", 1.0, "lumps"),
-    ("AABABB", 2 / 3, "uneven"),
-    ("ABABAB", 1 / 3, "turns"),
-    ("ABBAAB", 1 / 3, "turns"),
-    ("AB", 1.0, "lumps"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("order", "share", "name"),
+    [
+        ("AAABBB", 1.0, "lumps"),
+        ("AABABB", 2 / 3, "uneven"),
+        ("ABABAB", 1 / 3, "turns"),
+        ("ABBAAB", 1 / 3, "turns"),
+        ("AB", 1.0, "lumps"),
+    ],
+)
 def test_the_share_of_a_step_follows_from_the_order(order: str, share: float, name: str) -> None:
     found = order_in_time.share_of_step(*times(order))
     assert found == pytest.approx(share)
@@ -111,13 +114,16 @@ def made(runs: list[Reduced], started: list[str]) -> list[Reduced]:
 # ---- pairs -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("order", "pairs"), [
-    ("ABBAAB", ((0, 0), (1, 1), (2, 2))),
-    ("AB", ((0, 0),)),
-    ("ABABAB", ()),  # the old side always came first: a drift would be in each difference
-    ("AABB", ()),
-    ("", ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("order", "pairs"),
+    [
+        ("ABBAAB", ((0, 0), (1, 1), (2, 2))),
+        ("AB", ((0, 0),)),
+        ("ABABAB", ()),  # the old side always came first: a drift would be in each difference
+        ("AABB", ()),
+        ("", ()),
+    ],
+)
 def test_pairs_follow_from_the_order(order: str, pairs: tuple[tuple[int, int], ...]) -> None:
     assert order_in_time.pairs_in_turns(*times(order)) == pairs
 

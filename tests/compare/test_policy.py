@@ -23,14 +23,17 @@ def effect(percent: float, error: float = 0.001, freedom: float = 8.0) -> Effect
     return Effect(math.log1p(percent / 100), error, freedom, error * 2, error, 5, 5)
 
 
-@pytest.mark.parametrize(("effects", "expected"), [
-    ([effect(0)], [SAME]),
-    ([effect(10)], [SLOWER]),
-    ([effect(1)], [SAME]),  # it changed, by less than matters
-    ([effect(1, 0.02)], [UNDECIDED]),
-    ([effect(10), effect(0), effect(1, 0.02)], [SLOWER, SAME, UNDECIDED]),
-    ([effect(5, 0.0)], [SLOWER]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("effects", "expected"),
+    [
+        ([effect(0)], [SAME]),
+        ([effect(10)], [SLOWER]),
+        ([effect(1)], [SAME]),  # it changed, by less than matters
+        ([effect(1, 0.02)], [UNDECIDED]),
+        ([effect(10), effect(0), effect(1, 0.02)], [SLOWER, SAME, UNDECIDED]),
+        ([effect(5, 0.0)], [SLOWER]),
+    ],
+)
 def test_verdicts(effects: list[Effect], expected: list[verdicts.Verdict]) -> None:
     assert [found.verdict for found in judge(effects, change_policy(Gate()))] == expected
 

@@ -111,12 +111,15 @@ def test_smoke_runs_judge_no_speed() -> None:
     assert "smoke" in found.answer
 
 
-@pytest.mark.parametrize(("old", "new", "verdict", "outcome", "code"), [
-    (None, CRASH, Verdict.FAILED, "worse", 1),
-    (None, ENGINE, Verdict.FAILED, "undecided", 3),
-    (CRASH, CRASH, Verdict.FAILED, "undecided", 3),
-    (CRASH, None, Verdict.RECOVERED, "aside", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "outcome", "code"),
+    [
+        (None, CRASH, Verdict.FAILED, "worse", 1),
+        (None, ENGINE, Verdict.FAILED, "undecided", 3),
+        (CRASH, CRASH, Verdict.FAILED, "undecided", 3),
+        (CRASH, None, Verdict.RECOVERED, "aside", 3),
+    ],
+)
 def test_failures(old: Failure | None, new: Failure | None, verdict: Verdict, outcome: str, code: int) -> None:
     """ "Could not run" is never "slower", and never "no regression"."""
     before, after = (

@@ -53,16 +53,19 @@ SPUN = Arm("onnxruntime", "onnxruntime", settings={"spinning": "off"})
 CU12, CU13 = Arm("torch", "torch", variant="cu12"), Arm("torch", "torch", variant="cu13")
 
 
-@pytest.mark.parametrize(("old", "new", "pairs"), [
-    ([ORT], [ORT], [(ORT, ORT)]),
-    ([OLD_ORT], [ORT], [(OLD_ORT, ORT)]),
-    ([OLD_ORT, ORT], [ORT], [(OLD_ORT, None), (ORT, ORT)]),
-    ([OLD_ORT, ORT], [OLDER_ORT, ORT], [(OLD_ORT, OLDER_ORT), (ORT, ORT)]),
-    ([OLD_ORT, OLDER_ORT], [ORT], [(OLD_ORT, None), (OLDER_ORT, None), (None, ORT)]),
-    ([CU12], [CU13], [(CU12, CU13)]),
-    ([SPUN], [ORT], [(SPUN, None), (None, ORT)]),
-    ([], [ORT], [(None, ORT)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        ([ORT], [ORT], [(ORT, ORT)]),
+        ([OLD_ORT], [ORT], [(OLD_ORT, ORT)]),
+        ([OLD_ORT, ORT], [ORT], [(OLD_ORT, None), (ORT, ORT)]),
+        ([OLD_ORT, ORT], [OLDER_ORT, ORT], [(OLD_ORT, OLDER_ORT), (ORT, ORT)]),
+        ([OLD_ORT, OLDER_ORT], [ORT], [(OLD_ORT, None), (OLDER_ORT, None), (None, ORT)]),
+        ([CU12], [CU13], [(CU12, CU13)]),
+        ([SPUN], [ORT], [(SPUN, None), (None, ORT)]),
+        ([], [ORT], [(None, ORT)]),
+    ],
+)
 def test_arms(old: list[Arm], new: list[Arm], pairs: list[tuple[Arm | None, Arm | None]]) -> None:
     found = sides.pair_arms({arm.id: arm for arm in old}, {arm.id: arm for arm in new})
     assert list(found) == [(first.id if first else "", second.id if second else "") for first, second in pairs]
@@ -96,16 +99,19 @@ UNSUPPORTED = Answer("absent", "no kernels for it", failure="unsupported")
 ABSENT = Answer("absent", "the run ended before its turn")
 
 
-@pytest.mark.parametrize(("old", "new", "verdict", "outcome", "reason"), [
-    (FINE, UNEQUAL, Verdict.UNEQUAL, "worse", UNEQUAL.reason),
-    (UNEQUAL, UNEQUAL, Verdict.UNEQUAL, "undecided", UNEQUAL.reason),
-    (FINE, FAILED, Verdict.FAILED, "worse", FAILED.reason),
-    (FINE, STOPPED, Verdict.FAILED, "undecided", STOPPED.reason),
-    (FINE, UNSUPPORTED, Verdict.FAILED, "worse", UNSUPPORTED.reason),
-    (FINE, ABSENT, Verdict.MISSING, "undecided", ABSENT.reason),
-    (FAILED, FINE, Verdict.RECOVERED, "aside", f"the old side failed: {FAILED.reason}"),
-    (ABSENT, FINE, Verdict.ADDED, "aside", ABSENT.reason),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "outcome", "reason"),
+    [
+        (FINE, UNEQUAL, Verdict.UNEQUAL, "worse", UNEQUAL.reason),
+        (UNEQUAL, UNEQUAL, Verdict.UNEQUAL, "undecided", UNEQUAL.reason),
+        (FINE, FAILED, Verdict.FAILED, "worse", FAILED.reason),
+        (FINE, STOPPED, Verdict.FAILED, "undecided", STOPPED.reason),
+        (FINE, UNSUPPORTED, Verdict.FAILED, "worse", UNSUPPORTED.reason),
+        (FINE, ABSENT, Verdict.MISSING, "undecided", ABSENT.reason),
+        (FAILED, FINE, Verdict.RECOVERED, "aside", f"the old side failed: {FAILED.reason}"),
+        (ABSENT, FINE, Verdict.ADDED, "aside", ABSENT.reason),
+    ],
+)
 def test_without_two_costs_there_is_a_verdict_all_the_same(
     old: Answer, new: Answer, verdict: Verdict, outcome: Outcome, reason: str
 ) -> None:

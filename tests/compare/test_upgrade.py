@@ -138,11 +138,14 @@ def test_without_a_way_back_it_is_said_what_stays_open() -> None:
     assert any("was not measured again" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(("counts", "missing"), [
-    ((5, 5, 0), "5 boots of the phase after"),
-    ((5, 3, 0), "2 boots of the phase new and 5 boots of the phase after"),
-    ((5, 5, 4), "1 boot of the phase after"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("counts", "missing"),
+    [
+        ((5, 5, 0), "5 boots of the phase after"),
+        ((5, 3, 0), "2 boots of the phase new and 5 boots of the phase after"),
+        ((5, 5, 4), "1 boot of the phase after"),
+    ],
+)
 def test_speed_gets_no_verdict_before_the_last_boot(counts: tuple[int, int, int], missing: str) -> None:
     """A verdict that may be asked again after every boot would err more often than it says."""
     slow = {"onnxruntime": 1.25}

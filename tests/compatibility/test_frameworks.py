@@ -12,18 +12,21 @@ from levelfield.report import html
 from tests.records_builder import make_run
 
 
-@pytest.mark.parametrize(("versions", "backend", "issues"), [
-    ({"jax": "0.10.2"}, "jax", ["jax-ml/jax 39103"]),
-    ({"jax": "0.10.1"}, "jax", []),
-    ({"jax": "0.12.0.1"}, None, []),
-    ({"tensorflow-cpu": "2.21.0"}, "tensorflow-xla", ["tensorflow/tensorflow 118178"]),
-    ({"tensorflow-cpu": "2.21.0"}, "tensorflow", []),
-    ({"tensorflow-cpu": "2.21.0"}, None, ["tensorflow/tensorflow 118178"]),
-    ({"onnxruntime": "1.25.9"}, None, ["microsoft/onnxruntime 26708"]),
-    ({"onnxruntime": "1.26.0"}, None, []),
-    ({"onnxruntime": "from a fork"}, None, []),
-    ({}, None, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("versions", "backend", "issues"),
+    [
+        ({"jax": "0.10.2"}, "jax", ["jax-ml/jax 39103"]),
+        ({"jax": "0.10.1"}, "jax", []),
+        ({"jax": "0.12.0.1"}, None, []),
+        ({"tensorflow-cpu": "2.21.0"}, "tensorflow-xla", ["tensorflow/tensorflow 118178"]),
+        ({"tensorflow-cpu": "2.21.0"}, "tensorflow", []),
+        ({"tensorflow-cpu": "2.21.0"}, None, ["tensorflow/tensorflow 118178"]),
+        ({"onnxruntime": "1.25.9"}, None, ["microsoft/onnxruntime 26708"]),
+        ({"onnxruntime": "1.26.0"}, None, []),
+        ({"onnxruntime": "from a fork"}, None, []),
+        ({}, None, []),
+    ],
+)
 def test_which_versions_are_known(versions: dict[str, str], backend: str | None, issues: list[str]) -> None:
     found = frameworks.known_wrong(gate.read(), versions, backend)
     assert [each.row.issue for each in found] == issues

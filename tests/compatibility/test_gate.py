@@ -7,13 +7,16 @@ from levelfield.record.schema import Absent
 from tests.compatibility.machines import H100, K80, TABLE, V100, VARIANTS, machine
 
 
-@pytest.mark.parametrize(("release", "driver", "runs", "limited"), [
-    ("12.8.1", "570.124.06", True, False),
-    ("12.8.1", "570.26", True, True),
-    ("12.8.1", "525.60.13", True, True),
-    ("12.8.1", "525.60.12", False, False),
-    ("11.8.0", "470.57.02", True, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("release", "driver", "runs", "limited"),
+    [
+        ("12.8.1", "570.124.06", True, False),
+        ("12.8.1", "570.26", True, True),
+        ("12.8.1", "525.60.13", True, True),
+        ("12.8.1", "525.60.12", False, False),
+        ("11.8.0", "470.57.02", True, True),
+    ],
+)
 def test_a_release_on_a_driver(release: str, driver: str, runs: bool, limited: bool) -> None:
     found = check(TABLE, release, machine(driver))
     assert found.runs is runs
@@ -55,14 +58,17 @@ def test_a_fingerprint_becomes_devices() -> None:
     assert (found.driver, found.cuda) == ("580.95.05", "13.0")
 
 
-@pytest.mark.parametrize("facts", [
-    {},
-    {"driver": "newest"},
-    {"driver": 580},
-    {"driver": "580.95.05", "devices": 10**9},
-    {"driver": "580.95.05", "devices": -1, "CUDA supported": 13.0},
-    {"driver": "580.95.05", "devices": 1, "device 0 name": 7, "device 0 compute capability": "nine"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"driver": "newest"},
+        {"driver": 580},
+        {"driver": "580.95.05", "devices": 10**9},
+        {"driver": "580.95.05", "devices": -1, "CUDA supported": 13.0},
+        {"driver": "580.95.05", "devices": 1, "device 0 name": 7, "device 0 compute capability": "nine"},
+    ],
+)
 def test_facts_of_strangers_are_no_trouble(facts: dict[str, str | int | float | bool | Absent]) -> None:
     found = from_facts(facts)
     assert len(found.gpus) <= 1024

@@ -20,21 +20,24 @@ UNKNOWN = Gpu(0, "A new one", None)
 CUBLAS, CUDNN = "cuBLAS", "cuDNN"
 
 
-@pytest.mark.parametrize(("versions", "gpus", "precision", "begins"), [
-    ({CUBLAS: "12.8.4.1"}, [B200], None, ["many"]),  # it frees tensor memory twice
-    ({CUBLAS: "13.2.1.1"}, [B200], None, []),
-    ({CUBLAS: "12.8.4.1"}, [H100], None, []),
-    ({CUBLAS: "12.8.4.1"}, [UNKNOWN], None, []),
-    ({CUDNN: "9.10.0.56"}, [H100], None, ["values"]),  # it moved its enumeration
-    ({CUDNN: "9.10.1.4"}, [H100], None, []),
-    ({CUDNN: "9.9.0.52"}, [H100], None, []),
-    ({CUDNN: "9.9.0.52", CUBLAS: "12.9.0.13"}, [H100, H100], None, ["matrix"]),
-    ({CUDNN: "9.9.0.52", CUBLAS: "12.9.0.13"}, [H100], None, []),
-    ({CUDNN: "9.9.0.52"}, [H100, H100], None, []),
-    ({CUBLAS: "13.4.0.1"}, [RTX_5090], "nvfp4", ["cublasLtMatmul"]),  # it leaves out a scale
-    ({CUBLAS: "13.4.0.1"}, [RTX_5090], "bf16", []),
-    ({CUBLAS: "13.3.0.5"}, [RTX_5090], "nvfp4", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("versions", "gpus", "precision", "begins"),
+    [
+        ({CUBLAS: "12.8.4.1"}, [B200], None, ["many"]),  # it frees tensor memory twice
+        ({CUBLAS: "13.2.1.1"}, [B200], None, []),
+        ({CUBLAS: "12.8.4.1"}, [H100], None, []),
+        ({CUBLAS: "12.8.4.1"}, [UNKNOWN], None, []),
+        ({CUDNN: "9.10.0.56"}, [H100], None, ["values"]),  # it moved its enumeration
+        ({CUDNN: "9.10.1.4"}, [H100], None, []),
+        ({CUDNN: "9.9.0.52"}, [H100], None, []),
+        ({CUDNN: "9.9.0.52", CUBLAS: "12.9.0.13"}, [H100, H100], None, ["matrix"]),
+        ({CUDNN: "9.9.0.52", CUBLAS: "12.9.0.13"}, [H100], None, []),
+        ({CUDNN: "9.9.0.52"}, [H100, H100], None, []),
+        ({CUBLAS: "13.4.0.1"}, [RTX_5090], "nvfp4", ["cublasLtMatmul"]),  # it leaves out a scale
+        ({CUBLAS: "13.4.0.1"}, [RTX_5090], "bf16", []),
+        ({CUBLAS: "13.3.0.5"}, [RTX_5090], "nvfp4", []),
+    ],
+)
 def test_a_rule_fires_where_it_should_alone(
     versions: dict[str, str], gpus: list[Gpu], precision: str | None, begins: list[str]
 ) -> None:

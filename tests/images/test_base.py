@@ -62,13 +62,16 @@ def test_the_base_of_a_report_is_made_again_and_not_that_of_the_checkout(older: 
     assert base.recorded([msgspec.structs.replace(image(), base=label)], source) == older
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("name", "../bash"),
-    ("version", "1/../../x"),
-    ("sha256", "0" * 63),
-    ("path", "pool/../../x.deb"),
-    ("archive", "mirror.test"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "../bash"),
+        ("version", "1/../../x"),
+        ("sha256", "0" * 63),
+        ("path", "pool/../../x.deb"),
+        ("archive", "mirror.test"),
+    ],
+)
 def test_a_package_without_the_form_of_one_is_refused(field: str, value: object, older: dict[str, BaseLock]) -> None:
     plain: Any = msgspec.to_builtins(older)
     next(iter(plain.values()))["packages"][0][field] = value

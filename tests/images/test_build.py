@@ -124,23 +124,26 @@ ENVIRONMENT, WORKER, NOTHING = (True, True), (False, True), (False, False)
 """Whether the tags of the environment and of the whole image change."""
 
 
-@pytest.mark.parametrize(("change", "changes"), [
-    (_append("images/canary/cpu.lock"), ENVIRONMENT),
-    (_append("images/environment.sh"), ENVIRONMENT),
-    (_replace("images/base.lock", 'name = "bash", version = "', 'name = "bash", version = "9'), ENVIRONMENT),
-    (_append("images/base.sh"), ENVIRONMENT),
-    (_append("images/worker.toml"), WORKER),
-    (_append("suite/levelfield/worker/messages.py"), WORKER),
-    (_append("suite/levelfield/zoo/__init__.py"), WORKER),
-    (_append("suite/levelfield/backends/new.py"), WORKER),
-    (_append("suite/levelfield/report/style.css", "a { color: red }"), NOTHING),
-    (_append("suite/levelfield/images/build.py"), NOTHING),
-    (_append("suite/levelfield/worker/messages.pyc", "x"), NOTHING),
-    (_append("images/torch/cpu.lock"), NOTHING),
-    (_replace("images/base.lock", 'name = "g++", version = "', 'name = "g++", version = "9'), NOTHING),
-    (_append("images/canary/requirements.in"), NOTHING),
-    (_append("images/base/slim.packages", "g++\n"), NOTHING),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "changes"),
+    [
+        (_append("images/canary/cpu.lock"), ENVIRONMENT),
+        (_append("images/environment.sh"), ENVIRONMENT),
+        (_replace("images/base.lock", 'name = "bash", version = "', 'name = "bash", version = "9'), ENVIRONMENT),
+        (_append("images/base.sh"), ENVIRONMENT),
+        (_append("images/worker.toml"), WORKER),
+        (_append("suite/levelfield/worker/messages.py"), WORKER),
+        (_append("suite/levelfield/zoo/__init__.py"), WORKER),
+        (_append("suite/levelfield/backends/new.py"), WORKER),
+        (_append("suite/levelfield/report/style.css", "a { color: red }"), NOTHING),
+        (_append("suite/levelfield/images/build.py"), NOTHING),
+        (_append("suite/levelfield/worker/messages.pyc", "x"), NOTHING),
+        (_append("images/torch/cpu.lock"), NOTHING),
+        (_replace("images/base.lock", 'name = "g++", version = "', 'name = "g++", version = "9'), NOTHING),
+        (_append("images/canary/requirements.in"), NOTHING),
+        (_append("images/base/slim.packages", "g++\n"), NOTHING),
+    ],
+)
 def test_a_tag_changes_with_what_an_image_is_made_of_alone(
     checkout: Path, change: Change, changes: tuple[bool, bool]
 ) -> None:

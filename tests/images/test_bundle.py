@@ -89,10 +89,13 @@ def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) ->
     assert not any(file.is_file() for file in cache.rglob("*.whl"))
 
 
-@pytest.mark.parametrize("name", [
-    "wheels/../../outside.whl", "/etc/passwd", "wheels/.hidden", "venvs/python", "wheels/" + "x" * 300,
-    "wheels/a\nb",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wheels/../../outside.whl", "/etc/passwd", "wheels/.hidden", "venvs/python", "wheels/" + "x" * 300,
+        "wheels/a\nb",
+    ],
+)  # fmt: skip
 def test_nothing_gets_out_of_the_cache(cache: Path, tmp_path: Path, name: str) -> None:
     path = bundle(tmp_path, manifest(name), entry(name))
     before = sorted(tmp_path.rglob("*"))
@@ -106,16 +109,19 @@ def link(made: tarfile.TarInfo) -> tuple[tarfile.TarInfo, bytes]:
     return made, b""
 
 
-@pytest.mark.parametrize(("listed", "entries", "says"), [
-    (manifest(GOOD), [entry(GOOD, b"another")], "is not the file that its manifest names"),
-    (manifest(GOOD), [entry(GOOD, b"longer than that")], "which its manifest does not name"),
-    (manifest(GOOD), [link(tarfile.TarInfo(GOOD))], "which its manifest does not name"),
-    (manifest(GOOD), [entry(GOOD), entry(GOOD)], "which its manifest does not name"),
-    (manifest(GOOD), [entry(GOOD), entry("wheels/two.whl")], "which its manifest does not name"),
-    (manifest(GOOD), [], "was cut off: 1 file is missing"),
-    (manifest(GOOD, format="levelfield-bundle-9"), [entry(GOOD)], "this Levelfield reads levelfield-bundle-1"),
-    ({"format": FORMAT}, [], "The manifest of .* cannot be read"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("listed", "entries", "says"),
+    [
+        (manifest(GOOD), [entry(GOOD, b"another")], "is not the file that its manifest names"),
+        (manifest(GOOD), [entry(GOOD, b"longer than that")], "which its manifest does not name"),
+        (manifest(GOOD), [link(tarfile.TarInfo(GOOD))], "which its manifest does not name"),
+        (manifest(GOOD), [entry(GOOD), entry(GOOD)], "which its manifest does not name"),
+        (manifest(GOOD), [entry(GOOD), entry("wheels/two.whl")], "which its manifest does not name"),
+        (manifest(GOOD), [], "was cut off: 1 file is missing"),
+        (manifest(GOOD, format="levelfield-bundle-9"), [entry(GOOD)], "this Levelfield reads levelfield-bundle-1"),
+        ({"format": FORMAT}, [], "The manifest of .* cannot be read"),
+    ],
+)
 def test_what_is_wrong_is_one_sentence(
     cache: Path, tmp_path: Path, listed: dict[str, Any], entries: list[Any], says: str
 ) -> None:
@@ -131,13 +137,17 @@ def headers(kind: bytes, content: bytes, count: int = 1, size: int | None = None
     return (header.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)) * count
 
 
-@pytest.mark.parametrize("hostile", [
-    headers(tarfile.XHDTYPE, b"9" * (1 << 20)),  # a regular expression takes the square of it
-    headers(tarfile.XHDTYPE, b"", size=1 << 40),
-    headers(tarfile.GNUTYPE_LONGNAME, b"", size=1 << 40),
-    headers(tarfile.XHDTYPE, b"9 x=1234\n", count=2_000),
-    headers(tarfile.XGLTYPE, b"9 x=1234\n"),
-], ids=["long", "endless", "a name without end", "many", "for all"])  # fmt: skip
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        headers(tarfile.XHDTYPE, b"9" * (1 << 20)),  # a regular expression takes the square of it
+        headers(tarfile.XHDTYPE, b"", size=1 << 40),
+        headers(tarfile.GNUTYPE_LONGNAME, b"", size=1 << 40),
+        headers(tarfile.XHDTYPE, b"9 x=1234\n", count=2_000),
+        headers(tarfile.XGLTYPE, b"9 x=1234\n"),
+    ],
+    ids=["long", "endless", "a name without end", "many", "for all"],
+)
 def test_headers_are_bounded(cache: Path, tmp_path: Path, hostile: bytes) -> None:
     path = bundle(tmp_path, manifest(GOOD))
     content = path.read_bytes().rstrip(b"\0")

@@ -59,15 +59,18 @@ def test_a_package_is_fetched_once(sources: Sources) -> None:
     assert debian.fetch(lock, "toolchain") == ()
 
 
-@pytest.mark.parametrize("place", [
-    ("host", f"debian-security/{PATH}"),
-    ("public", f"debian-security/{PATH}"),
-    ("public", "debian/pool/main/t/tiny/tiny_1.0_all.deb"),  # a point release took it over
-    ("snapshot", f"file/{_lock().packages[0].sha1}"),
-    ("snapshot", f"archive/debian-security/20231114T221320Z/{PATH}"),
-    ("snapshot", f"archive/debian-security/20231115T221320Z/{PATH}"),
-    ("snapshot", f"archive/debian-security/20231121T221320Z/{PATH}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("host", f"debian-security/{PATH}"),
+        ("public", f"debian-security/{PATH}"),
+        ("public", "debian/pool/main/t/tiny/tiny_1.0_all.deb"),  # a point release took it over
+        ("snapshot", f"file/{_lock().packages[0].sha1}"),
+        ("snapshot", f"archive/debian-security/20231114T221320Z/{PATH}"),
+        ("snapshot", f"archive/debian-security/20231115T221320Z/{PATH}"),
+        ("snapshot", f"archive/debian-security/20231121T221320Z/{PATH}"),
+    ],
+)
 def test_what_mirrors_lost_is_found_where_it_still_is(place: tuple[str, str], sources: Sources) -> None:
     server, path = place
     getattr(sources, server).files[f"/{path}"] = CONTENT

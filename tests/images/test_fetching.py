@@ -85,14 +85,17 @@ def _closed() -> str:
         return f"http://127.0.0.1:{listening.getsockname()[1]}/pool/tiny.deb"
 
 
-@pytest.mark.parametrize(("code", "kind", "content", "reason", "fix"), [
-    (200, "application/octet-stream", CONTENT[::-1], Reason.OTHER, "another mirror"),
-    (200, "text/html", CONTENT, Reason.PAGE, "Log in"),
-    (403, "text/plain", CONTENT, Reason.REFUSED, "later"),
-    (407, "text/plain", CONTENT, Reason.PROXY, "https_proxy"),
-    (410, "text/plain", CONTENT, Reason.GONE, LOST),
-    (503, "text/plain", CONTENT, Reason.REFUSED, "later"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "kind", "content", "reason", "fix"),
+    [
+        (200, "application/octet-stream", CONTENT[::-1], Reason.OTHER, "another mirror"),
+        (200, "text/html", CONTENT, Reason.PAGE, "Log in"),
+        (403, "text/plain", CONTENT, Reason.REFUSED, "later"),
+        (407, "text/plain", CONTENT, Reason.PROXY, "https_proxy"),
+        (410, "text/plain", CONTENT, Reason.GONE, LOST),
+        (503, "text/plain", CONTENT, Reason.REFUSED, "later"),
+    ],
+)
 def test_what_a_server_answers_is_told_apart(
     code: int, kind: str, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
 ) -> None:

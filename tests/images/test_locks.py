@@ -127,22 +127,25 @@ def _lock(*pins: tuple[str, str], variant: str = "cu13", ending: str = ".whl") -
 TOOLKIT = ("cuda-toolkit", "13.2.2")
 
 
-@pytest.mark.parametrize(("lock", "says"), [
-    (_lock(TOOLKIT, ("torch", "2.16.0rc1")), "torch 2.16.0rc1 is a pre-release"),
-    (_lock(TOOLKIT, ("jax", "0.11.0.dev20261101")), "is a pre-release"),
-    (_lock(TOOLKIT, ("torch", "2.15.0"), ending=".tar.gz"), "torch 2.15.0 is no wheel"),
-    (_lock(TOOLKIT, ("tensorrt-cu13-libs", "11.4")), "its hash pins nothing"),
-    (_lock(TOOLKIT, ("nvidia-nvjitlink", "13.5.37")), "nvidia-nvjitlink 13.5.37 is not of CUDA 13.2.2"),
-    (_lock(TOOLKIT, ("nvidia-cuda-runtime", "13.1.80")), "nvidia-cuda-runtime 13.1.80 is not of CUDA 13.2.2"),
-    (_lock(TOOLKIT, ("nvidia-cudnn-cu12", "9.10.2.21")), "nvidia-cudnn-cu12 is for CUDA 12"),
-    (_lock(("cuda-toolkit", "12.8.1")), "a lock of cu13 holds CUDA 12.8.1"),
-    (_lock(("torch", "2.15.0")), "does not say its CUDA release"),
-    (_lock(("nvidia-cuda-runtime", "13.2.86"), variant="cpu"), "a lock for the CPU holds CUDA 13.2"),
-    (
-        msgspec.structs.replace(_lock(("torch", "2.14.1"), variant="cpu"), version="2.14.1-cuda"),
-        "its name is that of a CUDA build, and it holds no CUDA",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lock", "says"),
+    [
+        (_lock(TOOLKIT, ("torch", "2.16.0rc1")), "torch 2.16.0rc1 is a pre-release"),
+        (_lock(TOOLKIT, ("jax", "0.11.0.dev20261101")), "is a pre-release"),
+        (_lock(TOOLKIT, ("torch", "2.15.0"), ending=".tar.gz"), "torch 2.15.0 is no wheel"),
+        (_lock(TOOLKIT, ("tensorrt-cu13-libs", "11.4")), "its hash pins nothing"),
+        (_lock(TOOLKIT, ("nvidia-nvjitlink", "13.5.37")), "nvidia-nvjitlink 13.5.37 is not of CUDA 13.2.2"),
+        (_lock(TOOLKIT, ("nvidia-cuda-runtime", "13.1.80")), "nvidia-cuda-runtime 13.1.80 is not of CUDA 13.2.2"),
+        (_lock(TOOLKIT, ("nvidia-cudnn-cu12", "9.10.2.21")), "nvidia-cudnn-cu12 is for CUDA 12"),
+        (_lock(("cuda-toolkit", "12.8.1")), "a lock of cu13 holds CUDA 12.8.1"),
+        (_lock(("torch", "2.15.0")), "does not say its CUDA release"),
+        (_lock(("nvidia-cuda-runtime", "13.2.86"), variant="cpu"), "a lock for the CPU holds CUDA 13.2"),
+        (
+            msgspec.structs.replace(_lock(("torch", "2.14.1"), variant="cpu"), version="2.14.1-cuda"),
+            "its name is that of a CUDA build, and it holds no CUDA",
+        ),
+    ],
+)
 def test_a_lock_is_refused(lock: Lock, says: str) -> None:
     assert any(says in fault for fault in locks.incoherences(lock))
 

@@ -124,10 +124,13 @@ def test_what_to_do_without_a_public_index_is_said(
     assert "docs/versions.md, PyTorch" in caught.value.fix
 
 
-@pytest.mark.parametrize(("complaint", "says"), [
-    ("127.0.0.1 didn't respond within 1.0 seconds", "did not answer in time"),
-    ("connection error: the connection was closed without a reply from the server.", "cannot be reached"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("complaint", "says"),
+    [
+        ("127.0.0.1 didn't respond within 1.0 seconds", "did not answer in time"),
+        ("connection error: the connection was closed without a reply from the server.", "cannot be reached"),
+    ],
+)
 def test_what_pip_26_says_has_the_same_reasons(tmp_path: Path, complaint: str, says: str) -> None:
     found = programs.reason(f"Could not fetch URL http://127.0.0.1/simple/tiny/: {complaint} - skipping", tmp_path)
     assert says in known(found).sentence

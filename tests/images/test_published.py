@@ -49,17 +49,20 @@ def changed(**fields: object) -> bytes:
     return msgspec.json.encode({"format": published.FORMAT, "images": [{**msgspec.to_builtins(ONE), **fields}]})
 
 
-@pytest.mark.parametrize("content", [
-    b"",
-    b"[" * 100_000,
-    changed()[:-1],
-    msgspec.json.encode({"format": published.FORMAT, "images": []}),
-    changed(image="../../etc"),
-    changed(reference="localhost:5000/x:latest"),
-    changed(reference=f"localhost:5000/x@sha256:{'1' * 64}\n"),
-    changed(layers=["sha256:x"]),
-    changed(layers=[f"sha256:{'2' * 64}"] * 129),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[" * 100_000,
+        changed()[:-1],
+        msgspec.json.encode({"format": published.FORMAT, "images": []}),
+        changed(image="../../etc"),
+        changed(reference="localhost:5000/x:latest"),
+        changed(reference=f"localhost:5000/x@sha256:{'1' * 64}\n"),
+        changed(layers=["sha256:x"]),
+        changed(layers=[f"sha256:{'2' * 64}"] * 129),
+    ],
+)
 def test_what_is_no_such_file_is_one_sentence(content: bytes) -> None:
     with pytest.raises(LevelfieldError, match=r"^images.json names no images as `levelfield images push`"):
         published.decode(content, "images.json")
@@ -187,13 +190,16 @@ def target(monkeypatch: pytest.MonkeyPatch) -> Recipe:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(("labelled", "change", "layers", "says"), [
-    (False, "USER 65534:65534", (), "levelfield.base, levelfield.identity, levelfield.image"),
-    (True, "USER 65534:65534", (f"sha256:{'0' * 64}",), "canary name: .*its layers"),
-    (True, "USER 0", (), "canary name: .*User"),
-    (True, "ENV LD_PRELOAD=/opt/slow.so", (), "canary name: .*Env"),
-    (True, "HEALTHCHECK CMD true", (), "canary name: .*Healthcheck"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("labelled", "change", "layers", "says"),
+    [
+        (False, "USER 65534:65534", (), "levelfield.base, levelfield.identity, levelfield.image"),
+        (True, "USER 65534:65534", (f"sha256:{'0' * 64}",), "canary name: .*its layers"),
+        (True, "USER 0", (), "canary name: .*User"),
+        (True, "ENV LD_PRELOAD=/opt/slow.so", (), "canary name: .*Env"),
+        (True, "HEALTHCHECK CMD true", (), "canary name: .*Healthcheck"),
+    ],
+)
 def test_a_forged_image_is_refused_and_not_kept(
     registry: Registry,
     client: docker.DockerClient,

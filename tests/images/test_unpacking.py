@@ -98,11 +98,14 @@ def test_two_packages_with_one_file_are_refused(cache: Path, tmp_path: Path) -> 
         _unpack(both)
 
 
-@pytest.mark.parametrize(("package", "reason"), [
-    ({"data": [(entry("../etc/passwd"), b"root")]}, "leads out"),
-    ({"data": [(entry("etc/link", link="/tmp"), b""), (entry("etc/link/file"), b"")]}, "etc/link, which is no"),
-    ({"data": [], "suffix": ".zst"}, "compression is zst"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("package", "reason"),
+    [
+        ({"data": [(entry("../etc/passwd"), b"root")]}, "leads out"),
+        ({"data": [(entry("etc/link", link="/tmp"), b""), (entry("etc/link/file"), b"")]}, "etc/link, which is no"),
+        ({"data": [], "suffix": ".zst"}, "compression is zst"),
+    ],
+)
 def test_a_package_that_cannot_be_unpacked_is_named(
     package: dict[str, object], reason: str, cache: Path, tmp_path: Path
 ) -> None:

@@ -24,12 +24,15 @@ def test_a_mixed_lock_takes_the_chosen_from_the_second(
     assert version_locks.mix(OLD, NEW, frozenset(chosen)) == mixed
 
 
-@pytest.mark.parametrize(("chosen", "says"), [
-    (("onnxruntime",), ""),
-    (("onnxruntime", *NEEDED), ""),
-    (("sympy",), "sympy"),
-    (("humanfriendly",), "humanfriendly"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        (("onnxruntime",), ""),
+        (("onnxruntime", *NEEDED), ""),
+        (("sympy",), "sympy"),
+        (("humanfriendly",), "humanfriendly"),
+    ],
+)
 def test_a_set_that_lacks_what_it_needs_is_distinguished(chosen: tuple[str, ...], says: str) -> None:
     problem = version_locks.conflict(version_locks.mix(OLD, NEW, frozenset(chosen)))
     assert bool(problem) == bool(says), problem

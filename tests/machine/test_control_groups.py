@@ -68,13 +68,16 @@ def test_the_tightest_limit_of_the_path_counts_in_version_one(tmp_path: Path) ->
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("top", "own", "found"), [
-    ("/", "/", [""]),  # a namespace of its own
-    ("/", "/../other", [""]),  # moved out of its namespace
-    ("/docker/1f", "/docker/1f", [""]),  # no namespace: the mount begins at the container's group
-    ("/docker/1f", "/docker/1f/init", ["init", ""]),
-    ("/docker/1f", "/docker/2e", [""]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("top", "own", "found"),
+    [
+        ("/", "/", [""]),  # a namespace of its own
+        ("/", "/../other", [""]),  # moved out of its namespace
+        ("/docker/1f", "/docker/1f", [""]),  # no namespace: the mount begins at the container's group
+        ("/docker/1f", "/docker/1f/init", ["init", ""]),
+        ("/docker/1f", "/docker/2e", [""]),
+    ],
+)
 def test_in_a_container_the_path_is_what_is_mounted_there(tmp_path: Path, top: str, own: str, found: list[str]) -> None:
     mount = V2.replace(" / /sys", f" {top} /sys")
     write(tmp_path, {"proc/self/mountinfo": mount, "proc/self/cgroup": f"0::{own}\n"})

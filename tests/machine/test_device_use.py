@@ -111,11 +111,14 @@ with Device(0) as device:
 """
 
 
-@pytest.mark.parametrize(("there", "own", "expected"), [
-    ({"pid": 7, "other-pid": 9, "other-bytes": 3 << 30}, [7], {"9": 3 << 30}),
-    ({"pid": 7, "other-pid": 9}, [7, 9], {}),
-    ({"other-pid": 9}, [7], None),  # NVML counts otherwise: the one that is listed may be our own
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("there", "own", "expected"),
+    [
+        ({"pid": 7, "other-pid": 9, "other-bytes": 3 << 30}, [7], {"9": 3 << 30}),
+        ({"pid": 7, "other-pid": 9}, [7, 9], {}),
+        ({"other-pid": 9}, [7], None),  # NVML counts otherwise: the one that is listed may be our own
+    ],
+)
 def test_processes_of_others(
     there: dict[str, int], own: list[int], expected: dict[str, int] | None, tmp_path: Path
 ) -> None:

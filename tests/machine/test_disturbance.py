@@ -23,15 +23,18 @@ def test_a_quiet_round_is_not_disturbed() -> None:
     assert disturbed(turns(), 2) == ""
 
 
-@pytest.mark.parametrize(("changes", "words"), [
-    ({"steal_ns": 30_000_000}, "the hypervisor took 3.0% of the CPU time"),
-    ({"others_ns": 80_000_000}, "other processes took 8.0% of the CPU time"),
-    ({"idle_workers_ns": 60_000_000}, "workers that should have been idle took 6.0% of the CPU time"),
-    ({"pressure_ns": 100_000_000, "others_ns": 30_000_000}, "something waited for a CPU 20.0% of the time"),
-    ({"swapped_pages": 100}, "800 pages were swapped"),
-    ({"throttled": 1}, "the processor was throttled 8 times"),
-    ({"quota_throttled": 1}, "a CPU quota throttled processes 8 times"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"steal_ns": 30_000_000}, "the hypervisor took 3.0% of the CPU time"),
+        ({"others_ns": 80_000_000}, "other processes took 8.0% of the CPU time"),
+        ({"idle_workers_ns": 60_000_000}, "workers that should have been idle took 6.0% of the CPU time"),
+        ({"pressure_ns": 100_000_000, "others_ns": 30_000_000}, "something waited for a CPU 20.0% of the time"),
+        ({"swapped_pages": 100}, "800 pages were swapped"),
+        ({"throttled": 1}, "the processor was throttled 8 times"),
+        ({"quota_throttled": 1}, "a CPU quota throttled processes 8 times"),
+    ],
+)
 def test_each_outside_signal_is_named_with_its_size(changes: dict[str, int], words: str) -> None:
     assert disturbed(turns(**changes), 2).startswith(words)
 

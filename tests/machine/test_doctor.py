@@ -25,11 +25,14 @@ def test_this_machine_is_examined_with_a_fix_beside_all_that_is_not_well() -> No
         assert bool(finding.fix) == (finding.state != "ok")
 
 
-@pytest.mark.parametrize(("options", "needed_bytes", "state", "says"), [
-    ("2m", 1 << 20, "ok", "still to be made takes"),
-    ("2m", 4 << 20, "bad", "free at"),
-    ("64m,nr_inodes=20", 2 << 20, "bad", "only 19 inodes are free"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "needed_bytes", "state", "says"),
+    [
+        ("2m", 1 << 20, "ok", "still to be made takes"),
+        ("2m", 4 << 20, "bad", "free at"),
+        ("64m,nr_inodes=20", 2 << 20, "bad", "only 19 inodes are free"),
+    ],
+)
 def test_a_disk_has_what_this_very_plan_needs(
     tmp_path: Path, options: str, needed_bytes: int, state: str, says: str
 ) -> None:
@@ -95,24 +98,30 @@ class Engine(docker.DockerClient):
         return {"Version": "29.1.0", "ApiVersion": "1.52"}
 
 
-@pytest.mark.parametrize(("info", "says"), [
-    ({"Runtimes": {**RUNC, "nvidia": {"path": "nvidia-container-runtime"}}}, "NVIDIA's runtime is among"),
-    ({"Runtimes": RUNC, "DiscoveredDevices": DEVICES}, "nvidia.com/gpu"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        ({"Runtimes": {**RUNC, "nvidia": {"path": "nvidia-container-runtime"}}}, "NVIDIA's runtime is among"),
+        ({"Runtimes": RUNC, "DiscoveredDevices": DEVICES}, "nvidia.com/gpu"),
+    ],
+)
 def test_an_engine_that_has_it_says_so_itself(info: dict[str, Any], says: str) -> None:
     (finding,) = doctor.toolkit_findings(described(Engine(**info)), HERE)
     assert finding.state == "ok"
     assert says in finding.message
 
 
-@pytest.mark.parametrize(("error", "named_by", "installed", "says"), [
-    (PermissionError(), "the default socket", True, "may not talk to it"),
-    (ConnectionRefusedError(), "the default socket", True, "has stopped"),
-    (FileNotFoundError(), "the context far", True, "Nothing listens at the context far (unix:///run/docker.sock)"),
-    (ConnectionRefusedError(), "DOCKER_HOST", True, "Nothing listens at DOCKER_HOST (unix:///run/docker.sock)"),
-    (FileNotFoundError(), "the default socket", True, "installed, and not running"),
-    (FileNotFoundError(), "the default socket", False, "None is installed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "named_by", "installed", "says"),
+    [
+        (PermissionError(), "the default socket", True, "may not talk to it"),
+        (ConnectionRefusedError(), "the default socket", True, "has stopped"),
+        (FileNotFoundError(), "the context far", True, "Nothing listens at the context far (unix:///run/docker.sock)"),
+        (ConnectionRefusedError(), "DOCKER_HOST", True, "Nothing listens at DOCKER_HOST (unix:///run/docker.sock)"),
+        (FileNotFoundError(), "the default socket", True, "installed, and not running"),
+        (FileNotFoundError(), "the default socket", False, "None is installed"),
+    ],
+)
 def test_why_no_engine_answers_is_told_apart(error: OSError, named_by: str, installed: bool, says: str) -> None:
     there = Address("unix:///run/docker.sock", named_by)
     assert says in doctor.no_engine(error, there, installed=installed).message

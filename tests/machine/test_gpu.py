@@ -37,11 +37,14 @@ def test_drivers_and_gpus(tmp_path: Path, driver: str, cuda: int, device: FakeGp
     assert (found["nvidia"]["driver"], found["nvidia"]["gpus"][0]["name"]) == (driver, device.name)
 
 
-@pytest.mark.parametrize(("code", "says", "fix"), [
-    (18, "has not been restarted since", "Restart the machine"),
-    (9, "the kernel has not loaded the driver", "modprobe nvidia"),
-    (999, "does not answer as it should", "Restart"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "says", "fix"),
+    [
+        (18, "has not been restarted since", "Restart the machine"),
+        (9, "the kernel has not loaded the driver", "modprobe nvidia"),
+        (999, "does not answer as it should", "Restart"),
+    ],
+)
 def test_a_driver_that_does_not_answer(tmp_path: Path, code: int, says: str, fix: str) -> None:
     found = ask(compile_library(tmp_path, init=code))
     assert says in found["facts"]["driver"]["reason"]
@@ -86,14 +89,17 @@ def index(word: str) -> int:
     raise LevelfieldError(f"{word!r} names no GPU.")
 
 
-@pytest.mark.parametrize(("value", "shown"), [
-    (None, [0, 1, 2]),
-    ("2, 0", [0, 2]),
-    (UUID, [1]),
-    ("0,-1,2", [0]),
-    ("", []),
-    ("MIG-8de47821-9ed2-75e0-acc4-4646a03f8b35", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, [0, 1, 2]),
+        ("2, 0", [0, 2]),
+        (UUID, [1]),
+        ("0,-1,2", [0]),
+        ("", []),
+        ("MIG-8de47821-9ed2-75e0-acc4-4646a03f8b35", []),
+    ],
+)
 def test_what_the_variable_shows(value: str | None, shown: list[int]) -> None:
     variables = {} if value is None else {"CUDA_VISIBLE_DEVICES": value}
     found = only_visible(THREE, variables, index)

@@ -20,11 +20,14 @@ QUIET = Noise(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "topic"), [
-    ({"steal_ns": 100_000_000}, "stolen time"),
-    ({"others_ns": 300_000_000}, "other processes"),
-    ({"pressure_ns": 300_000_000}, "waiting for a CPU"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "topic"),
+    [
+        ({"steal_ns": 100_000_000}, "stolen time"),
+        ({"others_ns": 300_000_000}, "other processes"),
+        ({"pressure_ns": 300_000_000}, "waiting for a CPU"),
+    ],
+)
 def test_noise_right_now(changes: dict[str, int], topic: str) -> None:
     found = states(quiet.describe(msgspec.structs.replace(QUIET, **changes), 2, ["cc1plus (7) 90 %"]))
     assert found.pop(topic) == "warn"

@@ -26,12 +26,15 @@ def test_what_a_run_saw_is_known_to_the_next_one_on_that_machine_alone() -> None
     assert states.load("there", DAY) is None
 
 
-@pytest.mark.parametrize("own", [
-    None,
-    msgspec.structs.replace(OWN, high_share=0.0),  # one state seen: it may be either
-    msgspec.structs.replace(OWN, low_share=0.2),  # contended throughout
-    msgspec.structs.replace(OWN, kept=True),  # a level of others
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "own",
+    [
+        None,
+        msgspec.structs.replace(OWN, high_share=0.0),  # one state seen: it may be either
+        msgspec.structs.replace(OWN, low_share=0.2),  # contended throughout
+        msgspec.structs.replace(OWN, kept=True),  # a level of others
+    ],
+)
 def test_a_run_that_did_not_see_the_low_mode_beside_another_keeps_nothing(own: MachineLevels | None) -> None:
     assert not states.keep("here", own, DAY)
     assert states.load("here", DAY) is None

@@ -22,64 +22,73 @@ from levelfield.options.values import (
 from levelfield.record.schema import Price
 
 
-@pytest.mark.parametrize(("kind", "text", "value"), [
-    (NAMES, "a,b", ("a", "b")),
-    (NAMES, " a , b ,", ("a", "b")),
-    (NUMBERS, "1,8,32", (1, 8, 32)),
-    (DURATION, "90s", 90.0),
-    (DURATION, "10m", 600.0),
-    (DURATION, "1.5h", 5400.0),
-    (PERCENT, "2%", 0.02),
-    (LOADGEN_TEST, "latency=50ms", LoadGen(50.0)),
-    (LOADGEN_TEST, "test=10m,latency=1.5s", LoadGen(1500.0, 600.0)),
-    (PAIR, "tokens[1]=128", ("tokens[1]", "128")),
-    (PAIR, "x=a=b.npy", ("x", "a=b.npy")),
-    (PRICE_PER_HOUR, "1.20/h", Price(1.2)),
-    (PRICE_PER_HOUR, "1.20 EUR/h", Price(1.2, "EUR")),
-    (PRICE_PER_HOUR, "$0.000000001/h", Price(1e-9, "$")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (NAMES, "a,b", ("a", "b")),
+        (NAMES, " a , b ,", ("a", "b")),
+        (NUMBERS, "1,8,32", (1, 8, 32)),
+        (DURATION, "90s", 90.0),
+        (DURATION, "10m", 600.0),
+        (DURATION, "1.5h", 5400.0),
+        (PERCENT, "2%", 0.02),
+        (LOADGEN_TEST, "latency=50ms", LoadGen(50.0)),
+        (LOADGEN_TEST, "test=10m,latency=1.5s", LoadGen(1500.0, 600.0)),
+        (PAIR, "tokens[1]=128", ("tokens[1]", "128")),
+        (PAIR, "x=a=b.npy", ("x", "a=b.npy")),
+        (PRICE_PER_HOUR, "1.20/h", Price(1.2)),
+        (PRICE_PER_HOUR, "1.20 EUR/h", Price(1.2, "EUR")),
+        (PRICE_PER_HOUR, "$0.000000001/h", Price(1e-9, "$")),
+    ],
+)
 def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
     assert kind.convert(text, None, None) == value
     assert kind.convert(value, None, None) == value
 
 
-@pytest.mark.parametrize(("kind", "text"), [
-    (NUMBERS, "1,two"),
-    (PAIR, "sequence"),
-    (PAIR, "=x.npy"),
-    (LOADGEN_TEST, "latency"),
-    (LOADGEN_TEST, "latency=1ms,latency=2ms"),
-    (LOADGEN_TEST, "test=soon"),
-    (DURATION, "soon"),
-    (DURATION, "-5"),
-    (DURATION, "0s"),
-    (DURATION, "9" * 400),
-    (PERCENT, "0"),
-    (PERCENT, "100%"),
-    (PERCENT, "5"),
-    (PERCENT, "-2%"),
-    (PERCENT, "nan"),
-    (PRICE_PER_HOUR, "1.20"),
-    (PRICE_PER_HOUR, "0/h"),
-    (PRICE_PER_HOUR, "-1/h"),
-    (PRICE_PER_HOUR, "1e5/h"),
-    (PRICE_PER_HOUR, "nan/h"),
-    (PRICE_PER_HOUR, "$1€/h"),
-    (PRICE_PER_HOUR, "1\u202e/h"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (NUMBERS, "1,two"),
+        (PAIR, "sequence"),
+        (PAIR, "=x.npy"),
+        (LOADGEN_TEST, "latency"),
+        (LOADGEN_TEST, "latency=1ms,latency=2ms"),
+        (LOADGEN_TEST, "test=soon"),
+        (DURATION, "soon"),
+        (DURATION, "-5"),
+        (DURATION, "0s"),
+        (DURATION, "9" * 400),
+        (PERCENT, "0"),
+        (PERCENT, "100%"),
+        (PERCENT, "5"),
+        (PERCENT, "-2%"),
+        (PERCENT, "nan"),
+        (PRICE_PER_HOUR, "1.20"),
+        (PRICE_PER_HOUR, "0/h"),
+        (PRICE_PER_HOUR, "-1/h"),
+        (PRICE_PER_HOUR, "1e5/h"),
+        (PRICE_PER_HOUR, "nan/h"),
+        (PRICE_PER_HOUR, "$1€/h"),
+        (PRICE_PER_HOUR, "1\u202e/h"),
+    ],
+)
 def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:
     with pytest.raises(click.BadParameter, match="such as"):
         kind.convert(text, None, None)
 
 
-@pytest.mark.parametrize(("kind", "text", "says"), [
-    (DURATION, "10", "'10' has no unit: write 10s or 10m."),
-    (DURATION, " 1.5 ", "write 1.5s or 1.5m"),
-    (LOADGEN_TEST, "test=10", "write 10s or 10m"),
-    (PERCENT, ".5", "'.5' has no unit: write .5% or 50%."),
-    (PERCENT, "0.02", "write 0.02% or 2%"),
-    (NUMBERS, ",", "',' holds no number: write one, or several such as 1,8,32."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        (DURATION, "10", "'10' has no unit: write 10s or 10m."),
+        (DURATION, " 1.5 ", "write 1.5s or 1.5m"),
+        (LOADGEN_TEST, "test=10", "write 10s or 10m"),
+        (PERCENT, ".5", "'.5' has no unit: write .5% or 50%."),
+        (PERCENT, "0.02", "write 0.02% or 2%"),
+        (NUMBERS, ",", "',' holds no number: write one, or several such as 1,8,32."),
+    ],
+)
 def test_what_could_be_meant_in_two_ways_is_refused(kind: click.ParamType[Any], text: str, says: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         kind.convert(text, None, None)

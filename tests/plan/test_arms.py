@@ -13,23 +13,26 @@ from levelfield.plan.arms import fitting_pythons, only_installed, parse
 from levelfield.record.schema import Arm
 
 
-@pytest.mark.parametrize(("text", "arm"), [
-    ("torch-compile", Arm("torch-compile", "torch")),
-    ("onnxruntime@1.30.0", Arm("onnxruntime", "onnxruntime", version="1.30.0")),
-    ("onnxruntime+spinning=off", Arm("onnxruntime", "onnxruntime", settings={"spinning": "off"})),
-    (
-        "onnxruntime+python=3.13+spinning=off#2",
-        Arm("onnxruntime", "onnxruntime", version="py3.13", settings={"spinning": "off"}, ordinal=2),
-    ),
-    ("jax@0.12.0.1+python=3.13+launcher=venv", Arm("jax", "jax", version="0.12.0.1-py3.13", launcher="venv")),
-    (
-        "onnxruntime@1.30.0+graph=basic+launcher=docker+spinning=off#2",
-        Arm(
-            "onnxruntime", "onnxruntime", version="1.30.0", settings={"graph": "basic", "spinning": "off"},
-            ordinal=2, launcher="docker",
+@pytest.mark.parametrize(
+    ("text", "arm"),
+    [
+        ("torch-compile", Arm("torch-compile", "torch")),
+        ("onnxruntime@1.30.0", Arm("onnxruntime", "onnxruntime", version="1.30.0")),
+        ("onnxruntime+spinning=off", Arm("onnxruntime", "onnxruntime", settings={"spinning": "off"})),
+        (
+            "onnxruntime+python=3.13+spinning=off#2",
+            Arm("onnxruntime", "onnxruntime", version="py3.13", settings={"spinning": "off"}, ordinal=2),
         ),
-    ),
-])  # fmt: skip
+        ("jax@0.12.0.1+python=3.13+launcher=venv", Arm("jax", "jax", version="0.12.0.1-py3.13", launcher="venv")),
+        (
+            "onnxruntime@1.30.0+graph=basic+launcher=docker+spinning=off#2",
+            Arm(
+                "onnxruntime", "onnxruntime", version="1.30.0", settings={"graph": "basic", "spinning": "off"},
+                ordinal=2, launcher="docker",
+            ),
+        ),
+    ],
+)  # fmt: skip
 def test_an_arm_is_read_from_its_id(text: str, arm: Arm) -> None:
     assert arms.parse(text) == arm
     assert arm.id == text
@@ -42,22 +45,25 @@ def test_short_names_are_those_of_backends() -> None:
     assert "openvino#2" in {arm.id for block in make(short).blocks for arm in block.arms}
 
 
-@pytest.mark.parametrize(("text", "message", "fix"), [
-    ("onnx", "There is no backend called 'onnx'.", "'onnxruntime'"),
-    ("canary", "There is no backend called 'canary'.", ""),
-    ("onnxruntime#x", "names no backend", "onnxruntime@1.30.0"),
-    ("onnxruntime==1.30.0", "names no backend", "onnxruntime@1.30.0"),
-    ("onnxruntime@1.29.7", "There is no lock of onnxruntime 1.29.7 for cpu.", "images lock onnxruntime@1.29.7"),
-    ("onnxruntime@1.30", "There is no lock of onnxruntime 1.30 for cpu.", "Did you mean onnxruntime@1.30.0?"),
-    ("torch@cu99", "There is no lock of torch called 'cu99'.", "cpu"),
-    ("onnxruntime+spining=off", "There is no setting of onnxruntime called 'spining'.", "'spinning'"),
-    ("onnxruntime+spinning=of", "There is no value of onnxruntime's spinning called 'of'.", "'off'"),
-    ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "Known: frozen, launcher, python."),
-    ("jax+python=3.12", "No base has Python 3.12.", "3.11 and 3.13"),
-    ("jax+python=../../x", "names no Python.", "jax+python=3.13"),
-    ("torch+python=3.13", "There is no lock of torch with Python 3.13 for cpu.", "images lock torch+python"),
-    ("jax+launcher=podman", "There is no launcher called 'podman'.", "Choose docker, venv, host."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message", "fix"),
+    [
+        ("onnx", "There is no backend called 'onnx'.", "'onnxruntime'"),
+        ("canary", "There is no backend called 'canary'.", ""),
+        ("onnxruntime#x", "names no backend", "onnxruntime@1.30.0"),
+        ("onnxruntime==1.30.0", "names no backend", "onnxruntime@1.30.0"),
+        ("onnxruntime@1.29.7", "There is no lock of onnxruntime 1.29.7 for cpu.", "images lock onnxruntime@1.29.7"),
+        ("onnxruntime@1.30", "There is no lock of onnxruntime 1.30 for cpu.", "Did you mean onnxruntime@1.30.0?"),
+        ("torch@cu99", "There is no lock of torch called 'cu99'.", "cpu"),
+        ("onnxruntime+spining=off", "There is no setting of onnxruntime called 'spining'.", "'spinning'"),
+        ("onnxruntime+spinning=of", "There is no value of onnxruntime's spinning called 'of'.", "'off'"),
+        ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "Known: frozen, launcher, python."),
+        ("jax+python=3.12", "No base has Python 3.12.", "3.11 and 3.13"),
+        ("jax+python=../../x", "names no Python.", "jax+python=3.13"),
+        ("torch+python=3.13", "There is no lock of torch with Python 3.13 for cpu.", "images lock torch+python"),
+        ("jax+launcher=podman", "There is no launcher called 'podman'.", "Choose docker, venv, host."),
+    ],
+)
 def test_an_arm_that_cannot_be_says_why(text: str, message: str, fix: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         arms.parse(text)

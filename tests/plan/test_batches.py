@@ -45,12 +45,15 @@ def test_standard_measures_it_of_the_mlp_unless_asked() -> None:
     assert throughput(make(typed, available=CPUS)) == {"bert": (8, 2), "mlp": (8, 2)}
 
 
-@pytest.mark.parametrize("selection", [
-    Selection(batches=(1,)),
-    Selection(batches=(1, 4, 16), scenarios=("throughput",)),
-    Selection("full", batches=(4, 1), models=("mlp",)),
-    Selection(batches=(1,), scenarios=("latency", "throughput"), models=("bert",)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(batches=(1,)),
+        Selection(batches=(1, 4, 16), scenarios=("throughput",)),
+        Selection("full", batches=(4, 1), models=("mlp",)),
+        Selection(batches=(1,), scenarios=("latency", "throughput"), models=("bert",)),
+    ],
+)
 def test_one_item_is_refused(selection: Selection) -> None:
     with pytest.raises(LevelfieldError, match="one item at a time is latency") as caught:
         make(selection, available=CPUS)
@@ -59,16 +62,19 @@ def test_one_item_is_refused(selection: Selection) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("selection", [
-    Selection(),
-    Selection(backends=("onnxruntime", "openvino")),
-    Selection(models=("bert", "mlp"), backends=("openvino",)),
-    Selection(models=("bert",)),
-    Selection(models=("mlp",), backends=("openvino",)),
-    Selection(scenarios=("throughput",)),
-    Selection(batches=(8, 2)),
-    Selection("full"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(backends=("onnxruntime", "openvino")),
+        Selection(models=("bert", "mlp"), backends=("openvino",)),
+        Selection(models=("bert",)),
+        Selection(models=("mlp",), backends=("openvino",)),
+        Selection(scenarios=("throughput",)),
+        Selection(batches=(8, 2)),
+        Selection("full"),
+    ],
+)
 def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> None:
     made = make(selection, available=CPUS)
     typed = bench.make_context("bench", shlex.split(rerun(of_plan(made)))[2:]).params

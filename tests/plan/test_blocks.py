@@ -13,13 +13,16 @@ CPUS = (0, 1, 2, 3)
 CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
 
 
-@pytest.mark.parametrize(("selection", "control"), [
-    (Selection(), "onnxruntime"),
-    (Selection(backends=("torch", "jax")), "jax"),
-    (Selection(backends=("openvino",)), "openvino"),
-    (Selection(control="tensorflow"), "tensorflow"),
-    (Selection(control="none"), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("selection", "control"),
+    [
+        (Selection(), "onnxruntime"),
+        (Selection(backends=("torch", "jax")), "jax"),
+        (Selection(backends=("openvino",)), "openvino"),
+        (Selection(control="tensorflow"), "tensorflow"),
+        (Selection(control="none"), None),
+    ],
+)
 def test_one_backend_stands_twice_in_one_block(selection: Selection, control: str | None) -> None:
     for block in make(selection, available=CPUS).blocks:
         twins = [arm.backend for arm in block.arms if arm.ordinal == 2]
@@ -78,15 +81,18 @@ def test_beside_a_network_its_own_are_measured_where_none_is_named() -> None:
     assert {block.case.model for block in alone.blocks} == of_bert
 
 
-@pytest.mark.parametrize(("selection", "says"), [
-    (Selection(models=("gemm-35x700",)), "There is no model called 'gemm-35x700'"),
-    (Selection(models=(ONE,), precisions=("bf16",)), "operators is measured in fp32 alone"),
-    (Selection(models=(ONE,), scenarios=("latency",)), f"{ONE} is a single operator"),
-    (Selection(models=("mlp", ONE), scenarios=("latency",)), f"{ONE} is a single operator"),
-    (Selection(scenarios=("latency", "operators"), precisions=("bf16",)), "operators is measured in fp32 alone"),
-    (Selection(models=(ONE,), scenarios=("training",)), "cannot be trained"),
-    (Selection(models=("mlp",), scenarios=("operators",)), "mlp: no operator here has the shape of a layer of it"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(models=("gemm-35x700",)), "There is no model called 'gemm-35x700'"),
+        (Selection(models=(ONE,), precisions=("bf16",)), "operators is measured in fp32 alone"),
+        (Selection(models=(ONE,), scenarios=("latency",)), f"{ONE} is a single operator"),
+        (Selection(models=("mlp", ONE), scenarios=("latency",)), f"{ONE} is a single operator"),
+        (Selection(scenarios=("latency", "operators"), precisions=("bf16",)), "operators is measured in fp32 alone"),
+        (Selection(models=(ONE,), scenarios=("training",)), "cannot be trained"),
+        (Selection(models=("mlp",), scenarios=("operators",)), "mlp: no operator here has the shape of a layer of it"),
+    ],
+)
 def test_what_cannot_be_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         make(selection, available=CPUS_OPERATORS)

@@ -38,12 +38,15 @@ def test_threads_that_nobody_named_are_within_a_quota(quota: float, threads: int
     assert cpu_pinning.counts((8,), limited) == (8,), "who names a number gets it"
 
 
-@pytest.mark.parametrize(("asked", "message", "fix"), [
-    ((1, 0), "0 threads cannot compute anything", "at least 1"),
-    ((-3,), "-3 threads", "at least 1"),
-    ((1, 9), "9 threads were asked for, and this process may use 8 CPUs.", "--threads 8 or fewer: more threads"),
-    ((2, 4, 2), "--threads names 2 twice", "--threads 2,4."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "message", "fix"),
+    [
+        ((1, 0), "0 threads cannot compute anything", "at least 1"),
+        ((-3,), "-3 threads", "at least 1"),
+        ((1, 9), "9 threads were asked for, and this process may use 8 CPUs.", "--threads 8 or fewer: more threads"),
+        ((2, 4, 2), "--threads names 2 twice", "--threads 2,4."),
+    ],
+)
 def test_impossible_numbers_say_why(asked: tuple[int, ...], message: str, fix: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         cpu_pinning.counts(asked, cpu_pinning.pool((), SMT))
@@ -84,17 +87,20 @@ def test_cpus_that_may_not_be_used_are_refused() -> None:
     assert caught.value.message == "--cpus names 2-3,99, and this process may use 0-1,4."
 
 
-@pytest.mark.parametrize(("topology", "processes", "threads", "divided"), [
-    (SMT, 2, 4, 0),
-    (SMT, 4, 2, 0),
-    (SMT, 2, 3, 0),
-    (SMT, 2, 2, 0),
-    (SMT, 3, 2, 0),
-    (nodes(3), 2, 3, 1),
-    (nodes(4, 4), 2, 4, 0),
-    (nodes(4, 4), 2, 8, 0),
-    (nodes(3, 3), 3, 4, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("topology", "processes", "threads", "divided"),
+    [
+        (SMT, 2, 4, 0),
+        (SMT, 4, 2, 0),
+        (SMT, 2, 3, 0),
+        (SMT, 2, 2, 0),
+        (SMT, 3, 2, 0),
+        (nodes(3), 2, 3, 1),
+        (nodes(4, 4), 2, 4, 0),
+        (nodes(4, 4), 2, 8, 0),
+        (nodes(3, 3), 3, 4, 0),
+    ],
+)
 def test_processes_share_no_core_where_none_need_be(
     topology: Topology, processes: int, threads: int, divided: int
 ) -> None:

@@ -56,18 +56,21 @@ def test_a_plan_is_made_again_from_what_a_record_says() -> None:
     assert ids(recorded) == [block.case.id for block in made.blocks]
 
 
-@pytest.mark.parametrize(("selection", "says"), [
-    (Selection(scenarios=("decode",), depths=(0,)), "There is no decode at a depth of 0"),
-    (Selection(scenarios=("generate",), depths=(128, 385)), "takes 513 tokens, and the context is 512"),
-    (Selection(scenarios=("decode",), depths=(7, 7)), "--depths names 7 twice"),
-    (Selection(scenarios=("latency",), depths=(7,)), "none of them is measured"),
-    (Selection(scenarios=("latency",), kv_caches=("growing",)), "--kv-cache is of prefill, decode and generate"),
-    (Selection(scenarios=("decode",), kv_caches=("growin",)), "growin"),
-    (Selection(scenarios=("decode",), models=("bert",)), "bert does not answer token by token"),
-    (Selection(scenarios=("decode",), precisions=("bf16",)), "decode is measured in fp32 alone"),
-    (Selection(scenarios=("decode", "latency"), models=("vit",)), "and none of these does"),
-    (Selection(scenarios=("decode",), batches=(1, 65536)), "takes 256.0 GiB in a batch of 65536"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(scenarios=("decode",), depths=(0,)), "There is no decode at a depth of 0"),
+        (Selection(scenarios=("generate",), depths=(128, 385)), "takes 513 tokens, and the context is 512"),
+        (Selection(scenarios=("decode",), depths=(7, 7)), "--depths names 7 twice"),
+        (Selection(scenarios=("latency",), depths=(7,)), "none of them is measured"),
+        (Selection(scenarios=("latency",), kv_caches=("growing",)), "--kv-cache is of prefill, decode and generate"),
+        (Selection(scenarios=("decode",), kv_caches=("growin",)), "growin"),
+        (Selection(scenarios=("decode",), models=("bert",)), "bert does not answer token by token"),
+        (Selection(scenarios=("decode",), precisions=("bf16",)), "decode is measured in fp32 alone"),
+        (Selection(scenarios=("decode", "latency"), models=("vit",)), "and none of these does"),
+        (Selection(scenarios=("decode",), batches=(1, 65536)), "takes 256.0 GiB in a batch of 65536"),
+    ],
+)
 def test_what_cannot_be_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         make(selection, available=CPUS)

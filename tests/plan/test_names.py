@@ -18,14 +18,17 @@ def test_every_framework_has_every_model_and_operator() -> None:
             assert not [each for each in (*names_of_models(), *models.operators()) if why_not(name, each)]
 
 
-@pytest.mark.parametrize(("selection", "says"), [
-    (Selection(models=("vit",), backends=("keras-jax",)), "no definition of vit here"),
-    (Selection(models=("mlp", "mobilenet"), backends=("keras-jax",)), "no definition of mobilenet here"),
-    (Selection(models=("decoder",), scenarios=("decode",), backends=("keras-torch",)), "no definition of decoder"),
-    (Selection(models=("embedder",), scenarios=("training",), backends=("keras-torch",)), "of embedder here"),
-    (Selection(models=(OPERATOR,), backends=("keras-torch",)), "no definition of single operators here"),
-    (Selection(scenarios=("operators",), backends=("keras-torch",)), "no definition of single operators here"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(models=("vit",), backends=("keras-jax",)), "no definition of vit here"),
+        (Selection(models=("mlp", "mobilenet"), backends=("keras-jax",)), "no definition of mobilenet here"),
+        (Selection(models=("decoder",), scenarios=("decode",), backends=("keras-torch",)), "no definition of decoder"),
+        (Selection(models=("embedder",), scenarios=("training",), backends=("keras-torch",)), "of embedder here"),
+        (Selection(models=(OPERATOR,), backends=("keras-torch",)), "no definition of single operators here"),
+        (Selection(scenarios=("operators",), backends=("keras-torch",)), "no definition of single operators here"),
+    ],
+)
 def test_what_nobody_has_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says) as caught:
         make(selection, available=CPUS)
@@ -39,13 +42,16 @@ def test_beside_a_framework_it_is_absent_and_needs_no_image() -> None:
     assert made.images == ("jax", "canary")
 
 
-@pytest.mark.parametrize(("selection", "says"), [
-    (Selection(models=("vit",), scenarios=("latency",)), "keras-torch has no definition of vit here"),
-    (
-        Selection(models=("mlp",), scenarios=("latency",), precisions=("bf16",)),
-        "keras-torch runs fp32 here, not bf16",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(models=("vit",), scenarios=("latency",)), "keras-torch has no definition of vit here"),
+        (
+            Selection(models=("mlp",), scenarios=("latency",), precisions=("bf16",)),
+            "keras-torch runs fp32 here, not bf16",
+        ),
+    ],
+)
 def test_a_pair_of_which_one_alone_answers_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=f"nothing that torch and keras-torch both do. {says}"):
         pair(selection, "torch", "keras-torch", available=CPUS)

@@ -47,11 +47,14 @@ def test_a_driver_that_is_broken_is_said_and_the_cpu_taken() -> None:
     assert make(Selection(), available=CPUS, here=MISMATCHED).warnings == (), "who asks for the CPU is told nothing"
 
 
-@pytest.mark.parametrize(("here", "variant"), [
-    (nvidia("580.95.05"), "cu13"),
-    (nvidia("570.124.06"), "cu12"),
-    (nvidia("595.58.03", Gpu(0, "Tesla V100", "7.0")), "cu12"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("here", "variant"),
+    [
+        (nvidia("580.95.05"), "cu13"),
+        (nvidia("570.124.06"), "cu12"),
+        (nvidia("595.58.03", Gpu(0, "Tesla V100", "7.0")), "cu12"),
+    ],
+)
 def test_driver_and_gpu_choose_the_variant(here: Nvidia, variant: str) -> None:
     made = make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=here)
     assert arms(made) == {f"jax@{variant}"}
@@ -69,19 +72,22 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
     assert "-mig 0" in sliced.warnings[0].remedy
 
 
-@pytest.mark.parametrize(("selection", "here", "message", "fix"), [
-    (Selection(variant="auto", gpu="0"), NONE, "No NVIDIA driver answers here", "Leave out --gpu"),
-    (Selection(variant="auto", gpu="0"), nvidia("470.57.02"), "needs the driver 525", "Install the driver"),
-    (Selection(variant="auto", gpu="0"), nvidia("595.58.03", PROHIBITED), "is PROHIBITED", "-c DEFAULT"),
-    (Selection(variant="auto", gpu="3"), nvidia(), "There is no GPU 3 here.", "GPU 0 (NVIDIA H100, 9.0)"),
-    (Selection(variant="auto", gpu="0"), nvidia("595.58.03", SLICED), "MIG is on", "nvidia-smi -i 0 -mig 0"),
-    (Selection(gpu="0"), nvidia(), "--gpu asks for a GPU, and --variant cpu for none", "Leave one"),
-    (Selection(backends=("torch@cu13",)), nvidia(), "torch@cu13 asks for a GPU", "Leave one"),
-    (Selection(variant="cu13", backends=("tensorflow",)), nvidia(), "tensorflow has no cu13.", "--backends"),
-    (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
-    (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
-    (Selection(variant="auto", backends=("tensorrt",)), NONE, "GPUs only", "doctor"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("selection", "here", "message", "fix"),
+    [
+        (Selection(variant="auto", gpu="0"), NONE, "No NVIDIA driver answers here", "Leave out --gpu"),
+        (Selection(variant="auto", gpu="0"), nvidia("470.57.02"), "needs the driver 525", "Install the driver"),
+        (Selection(variant="auto", gpu="0"), nvidia("595.58.03", PROHIBITED), "is PROHIBITED", "-c DEFAULT"),
+        (Selection(variant="auto", gpu="3"), nvidia(), "There is no GPU 3 here.", "GPU 0 (NVIDIA H100, 9.0)"),
+        (Selection(variant="auto", gpu="0"), nvidia("595.58.03", SLICED), "MIG is on", "nvidia-smi -i 0 -mig 0"),
+        (Selection(gpu="0"), nvidia(), "--gpu asks for a GPU, and --variant cpu for none", "Leave one"),
+        (Selection(backends=("torch@cu13",)), nvidia(), "torch@cu13 asks for a GPU", "Leave one"),
+        (Selection(variant="cu13", backends=("tensorflow",)), nvidia(), "tensorflow has no cu13.", "--backends"),
+        (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
+        (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
+        (Selection(variant="auto", backends=("tensorrt",)), NONE, "GPUs only", "doctor"),
+    ],
+)
 def test_what_cannot_be_is_said_before_anything_is_fetched(
     selection: Selection, here: Nvidia, message: str, fix: str
 ) -> None:

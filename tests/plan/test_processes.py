@@ -35,18 +35,21 @@ def test_a_model_with_batch_norm_is_left_out_and_reported() -> None:
     assert set(made.training_batches) == {"mlp", "bert"}
 
 
-@pytest.mark.parametrize(("changes", "message", "fix"), [
-    ({"processes": (0,)}, "0 processes cannot train anything.", "--processes"),
-    ({"processes": (2, 2)}, "--processes names 2 twice.", "--processes 2."),
-    ({"processes": (5,)}, "5 processes were asked for, and this process may use 4 CPUs.", "--processes 4"),
-    ({"threads": (2, 4)}, "2 processes with 4 threads each need 8 CPUs", "--threads 2 or fewer"),
-    ({"scenarios": ()}, "Only training is divided among processes", "--scenarios training"),
-    ({"scenarios": ("training", "latency")}, "Only training is divided among processes", "--scenarios training"),
-    ({"models": ("resnet50",)}, "resnet50 is not trained in several processes: its BatchNorm", "--processes"),
-    ({"models": ("bert",), "processes": (4,)}, "the reference's batches of 2", "--processes"),
-    ({"batches": (7,)}, "A batch of 7 of mlp cannot be divided equally among 2", "multiples of 2"),
-    ({"backends": ("onnxruntime",)}, "onnxruntime cannot train", "torch"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "message", "fix"),
+    [
+        ({"processes": (0,)}, "0 processes cannot train anything.", "--processes"),
+        ({"processes": (2, 2)}, "--processes names 2 twice.", "--processes 2."),
+        ({"processes": (5,)}, "5 processes were asked for, and this process may use 4 CPUs.", "--processes 4"),
+        ({"threads": (2, 4)}, "2 processes with 4 threads each need 8 CPUs", "--threads 2 or fewer"),
+        ({"scenarios": ()}, "Only training is divided among processes", "--scenarios training"),
+        ({"scenarios": ("training", "latency")}, "Only training is divided among processes", "--scenarios training"),
+        ({"models": ("resnet50",)}, "resnet50 is not trained in several processes: its BatchNorm", "--processes"),
+        ({"models": ("bert",), "processes": (4,)}, "the reference's batches of 2", "--processes"),
+        ({"batches": (7,)}, "A batch of 7 of mlp cannot be divided equally among 2", "multiples of 2"),
+        ({"backends": ("onnxruntime",)}, "onnxruntime cannot train", "torch"),
+    ],
+)
 def test_what_cannot_be_divided_says_why(changes: dict[str, Any], message: str, fix: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         make(asked(**changes), available=CPUS)

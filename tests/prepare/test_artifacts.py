@@ -167,17 +167,20 @@ def test_files_of_a_plug_in_are_kept_apart_and_made_again_when_it_changes(artifa
     assert (first.artifact.name, first.artifact.made_by) == ("mlp fp32 batch 1 tflite", {"torch": "1"})
 
 
-@pytest.mark.parametrize(("script", "says"), [
-    (WRITES.replace("FILES", '{"model.onnx": "0" * 64}'), "reports other files than it wrote"),
-    (
-        WRITES.replace("print(", "import os; os.truncate(folder / 'model.onnx', 1 << 42)\nprint(").replace(
-            "FILES", "files"
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (WRITES.replace("FILES", '{"model.onnx": "0" * 64}'), "reports other files than it wrote"),
+        (
+            WRITES.replace("print(", "import os; os.truncate(folder / 'model.onnx', 1 << 42)\nprint(").replace(
+                "FILES", "files"
+            ),
+            "reports other files",
         ),
-        "reports other files",
-    ),
-    ("raise RuntimeError('no such operator')", "could not be exported to ONNX: .* exited with code 1"),
-    ("import sys; sys.stdin.readline(); print('rubbish', flush=True); sys.stdin.read()", "not a reply"),
-])  # fmt: skip
+        ("raise RuntimeError('no such operator')", "could not be exported to ONNX: .* exited with code 1"),
+        ("import sys; sys.stdin.readline(); print('rubbish', flush=True); sys.stdin.read()", "not a reply"),
+    ],
+)
 def test_an_export_that_fails_leaves_nothing(artifacts: Artifacts, script: str, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says) as caught:
         artifacts.exported("mlp", "fp32", 1, exporter=EXPORTER, launcher=Exporting(script))

@@ -65,10 +65,13 @@ def test_a_newer_schema_is_refused_by_name() -> None:
         files.decode(changed(schema=SCHEMA + 1, machine="of another shape by then"), "run.json")
 
 
-@pytest.mark.parametrize("content", [
-    b'{"schema": "1"}', b'{"schema": 1, "id": "\xff"}', b"[" * 200_000,
-    b'{"schema": 1, "blocks": ' + b"[" * 200_000, b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"schema": "1"}', b'{"schema": 1, "id": "\xff"}', b"[" * 200_000,
+        b'{"schema": 1, "blocks": ' + b"[" * 200_000, b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
+    ],
+)  # fmt: skip
 def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
     with pytest.raises(LevelfieldError) as caught:
         files.decode(content, "run.json")
@@ -90,11 +93,14 @@ def test_a_cache_is_of_what_answers_token_by_token(fields: dict[str, Any], says:
         files.check(files.decode(content, "run.json"), "run.json")
 
 
-@pytest.mark.parametrize(("content", "says"), [
-    (changed(calibrated=CALIBRATED | {"runs": 0, "same": 0}), "a calibration with 0 and 0 of 0 runs"),
-    (changed(calibrated=CALIBRATED | {"same": -1}), "a calibration with 0 and -1 of 40 runs"),
-    (changed(earlier_controls=[DRAW | {"ratio": 0}]), "an earlier control with a ratio below zero"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (changed(calibrated=CALIBRATED | {"runs": 0, "same": 0}), "a calibration with 0 and 0 of 0 runs"),
+        (changed(calibrated=CALIBRATED | {"same": -1}), "a calibration with 0 and -1 of 40 runs"),
+        (changed(earlier_controls=[DRAW | {"ratio": 0}]), "an earlier control with a ratio below zero"),
+    ],
+)
 def test_what_no_run_can_know_beforehand(content: bytes, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         files.check(files.decode(content, "run.json"), "run.json")
@@ -147,10 +153,13 @@ def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> N
         files.write(RUN, tmp_path)
 
 
-@pytest.mark.parametrize(("limit", "what"), [
-    ("MAX_BLOCKS", "cases"), ("MAX_ARMS", "arms of one case"), ("MAX_RESULTS", "results"),
-    ("MAX_WINDOWS", "windows"), ("MAX_ROUNDS", "rounds"), ("MAX_ROUND_ARMS", "places"), ("MAX_FACTS", "facts"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [
+        ("MAX_BLOCKS", "cases"), ("MAX_ARMS", "arms of one case"), ("MAX_RESULTS", "results"),
+        ("MAX_WINDOWS", "windows"), ("MAX_ROUNDS", "rounds"), ("MAX_ROUND_ARMS", "places"), ("MAX_FACTS", "facts"),
+    ],
+)  # fmt: skip
 def test_one_more_than_a_run_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, what: str) -> None:
     run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency", "memory"), generations=2, rounds=2)
     bounds.check(run, "run.json")

@@ -201,14 +201,17 @@ def test_a_pipe_in_the_place_of_a_journal_is_not_waited_for(tmp_path: Path) -> N
         journal.read(tmp_path / "journal.jsonl")
 
 
-@pytest.mark.parametrize(("events", "says"), [
-    ([], "does not begin with the start"),
-    ([Resumed("now")], "does not begin with the start"),
-    ([EVENTS[0], EVENTS[0]], "two runs"),
-    ([EVENTS[0], GenerationBegun("nobody/knows/it", 0, 1)], "nobody/knows/it"),
-    ([EVENTS[0], GenerationDone(BLOCK, 7)], "not begun"),
-    ([EVENTS[0], RoundDone(BLOCK, 7, 0)], "not begun"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ([], "does not begin with the start"),
+        ([Resumed("now")], "does not begin with the start"),
+        ([EVENTS[0], EVENTS[0]], "two runs"),
+        ([EVENTS[0], GenerationBegun("nobody/knows/it", 0, 1)], "nobody/knows/it"),
+        ([EVENTS[0], GenerationDone(BLOCK, 7)], "not begun"),
+        ([EVENTS[0], RoundDone(BLOCK, 7, 0)], "not begun"),
+    ],
+)
 def test_events_that_tell_no_run(events: list[Event], says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         fold(events)

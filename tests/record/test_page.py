@@ -39,20 +39,23 @@ def test_it_comes_out_as_it_went_in_however_it_was_compressed() -> None:
     assert len(BLOCK) < len(CONTENT) / 2
 
 
-@pytest.mark.parametrize(("block", "code", "says"), [
-    ("", 2, "is none"),
-    ("[" * 100_000, 2, "is none"),
-    (envelope(format="levelfield-record-9"), 2, "levelfield-record-9"),
-    ('{"format":"levelfield-record-1","packed_sha256":""}', 2, "has the format 'levelfield-record-1'"),
-    (envelope(sha256="0" * 64), 1, "changed or damaged"),
-    (envelope(size_bytes=10**12), 2, "larger than it says"),
-    (envelope(data="@@@@"), 1, "changed or damaged"),
-    (envelope(more=1), 2, "is none"),
-    (f" {BLOCK}", 1, "changed or damaged"),
-    (BLOCK.replace('{"format"', '{"data":"","format"'), 1, "changed or damaged"),
-    (packed(CONTENT, gzip.compress(CONTENT, mtime=0) + b"more"), 1, "changed or damaged"),
-    (packed(CONTENT, gzip.compress(CONTENT, mtime=0)[:-1]), 1, "changed or damaged"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("block", "code", "says"),
+    [
+        ("", 2, "is none"),
+        ("[" * 100_000, 2, "is none"),
+        (envelope(format="levelfield-record-9"), 2, "levelfield-record-9"),
+        ('{"format":"levelfield-record-1","packed_sha256":""}', 2, "has the format 'levelfield-record-1'"),
+        (envelope(sha256="0" * 64), 1, "changed or damaged"),
+        (envelope(size_bytes=10**12), 2, "larger than it says"),
+        (envelope(data="@@@@"), 1, "changed or damaged"),
+        (envelope(more=1), 2, "is none"),
+        (f" {BLOCK}", 1, "changed or damaged"),
+        (BLOCK.replace('{"format"', '{"data":"","format"'), 1, "changed or damaged"),
+        (packed(CONTENT, gzip.compress(CONTENT, mtime=0) + b"more"), 1, "changed or damaged"),
+        (packed(CONTENT, gzip.compress(CONTENT, mtime=0)[:-1]), 1, "changed or damaged"),
+    ],
+)
 def test_what_is_no_record_is_one_sentence(block: str, code: int, says: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         page.unpack(block)
@@ -79,14 +82,17 @@ def test_a_statement_goes_in_and_out_of_a_page() -> None:
     assert page.record_in(text.encode()) == page.record_in(CONTENT) == CONTENT
 
 
-@pytest.mark.parametrize(("text", "code", "says"), [
-    ("<html>", 2, "carries no record"),
-    ("<html>\udcff", 1, "not text"),
-    (f"<html>{page._RECORD}{BLOCK}", 1, "breaks off"),
-    (f"<html>{page._RECORD}{BLOCK}</script>" * 2, 2, "two records"),
-    (f"<html>{page._RECORD}{BLOCK}</SCRIPT>forged</script>", 1, "markup"),
-    (f"<html>{page._RECORD}{BLOCK}</script>{page._STATEMENT}[]</script>", 1, "something else"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("<html>", 2, "carries no record"),
+        ("<html>\udcff", 1, "not text"),
+        (f"<html>{page._RECORD}{BLOCK}", 1, "breaks off"),
+        (f"<html>{page._RECORD}{BLOCK}</script>" * 2, 2, "two records"),
+        (f"<html>{page._RECORD}{BLOCK}</SCRIPT>forged</script>", 1, "markup"),
+        (f"<html>{page._RECORD}{BLOCK}</script>{page._STATEMENT}[]</script>", 1, "something else"),
+    ],
+)
 def test_a_page_without_one_whole_record_is_refused(text: str, code: int, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says) as caught:
         page.split(text.encode(errors="surrogateescape"))

@@ -8,16 +8,19 @@ from levelfield.errors import LevelfieldError
 from levelfield.record.references import Reference, parse, suffix
 
 
-@pytest.mark.parametrize(("text", "reference"), [
-    ("onnxruntime", Reference("onnxruntime")),
-    ("onnxruntime@1.30.0", Reference("onnxruntime", "1.30.0")),
-    ("torch@cu13", Reference("torch", None, "cu13")),
-    ("torch@2.12.0+cu13", Reference("torch", "2.12.0", "cu13")),
-    ("torch@nightly", Reference("torch", "nightly")),
-    ("jax+python=3.13", Reference("jax", "py3.13")),
-    ("jax@0.12.0.1+python=3.13", Reference("jax", "0.12.0.1-py3.13")),
-    ("jax@0.12.0.1+cu13+python=3.13", Reference("jax", "0.12.0.1-py3.13", "cu13")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("onnxruntime", Reference("onnxruntime")),
+        ("onnxruntime@1.30.0", Reference("onnxruntime", "1.30.0")),
+        ("torch@cu13", Reference("torch", None, "cu13")),
+        ("torch@2.12.0+cu13", Reference("torch", "2.12.0", "cu13")),
+        ("torch@nightly", Reference("torch", "nightly")),
+        ("jax+python=3.13", Reference("jax", "py3.13")),
+        ("jax@0.12.0.1+python=3.13", Reference("jax", "0.12.0.1-py3.13")),
+        ("jax@0.12.0.1+cu13+python=3.13", Reference("jax", "0.12.0.1-py3.13", "cu13")),
+    ],
+)
 def test_a_reference_is_read_and_written(text: str, reference: Reference) -> None:
     assert parse(text) == reference
     assert str(reference) == text

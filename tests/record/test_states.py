@@ -28,13 +28,16 @@ def probes(*shares: tuple[float, float], count: int = 400) -> list[MachineProbe]
     return [probe(centre * (1 + abs(draw.normal(0, 0.01)))) for centre in centres]
 
 
-@pytest.mark.parametrize(("before", "after", "state"), [
-    (probe(), probe(1.09), "calm"),
-    (probe(), probe(1.12), "unsettled"),
-    (probe(1.5), probe(1.4), "contended"),
-    (probe(memory=1.5), probe(pages=3), "contended"),
-    (probe(memory=1.35, pages=1.35), probe(), "calm"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        (probe(), probe(1.09), "calm"),
+        (probe(), probe(1.12), "unsettled"),
+        (probe(1.5), probe(1.4), "contended"),
+        (probe(memory=1.5), probe(pages=3), "contended"),
+        (probe(memory=1.35, pages=1.35), probe(), "calm"),
+    ],
+)
 def test_a_window_is_judged_by_the_probes_around_it(before: MachineProbe, after: MachineProbe, state: State) -> None:
     judged = known(judge(turn(before, after), KNOWN))
     assert judged.state == state
@@ -59,12 +62,15 @@ def test_without_a_probe_or_a_level_the_state_is_not_known(missing: Absent | Non
     assert judge(turn(probe(), probe()), None) is None
 
 
-@pytest.mark.parametrize(("shares", "expected"), [
-    (((1.0, 0.7), (1.5, 0.3)), "two states seen"),
-    (((1.0, 1.0),), "one state seen"),
-    (((1.0, 0.9), (6.0, 0.1)), "one state seen"),
-    (((1.0, 0.2), (1.5, 0.8)), "contended throughout"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        (((1.0, 0.7), (1.5, 0.3)), "two states seen"),
+        (((1.0, 1.0),), "one state seen"),
+        (((1.0, 0.9), (6.0, 0.1)), "one state seen"),
+        (((1.0, 0.2), (1.5, 0.8)), "contended throughout"),
+    ],
+)
 def test_what_may_be_said_of_a_run_follows_from_its_probes(
     shares: tuple[tuple[float, float], ...], expected: Knowledge
 ) -> None:

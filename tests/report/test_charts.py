@@ -85,12 +85,15 @@ def test_bars_begin_at_zero_and_are_proportional(first: float, second: float) ->
     assert axis.at(first) * second == pytest.approx(axis.at(second) * first, abs=0.02 * max(first, second))
 
 
-@pytest.mark.parametrize(("values", "zero", "labels"), [
-    ([21.0, 47.0], False, ["20", "30", "40"]),
-    ([0.0, 47.0], True, ["0", "10", "20", "30", "40"]),
-    ([9.0, 95.0], False, ["10", "20", "50", "100"]),
-    ([1.0, 30_000.0], False, ["1", "10", "100", f"1{units.GROUP_SPACE}000", f"10{units.GROUP_SPACE}000"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "zero", "labels"),
+    [
+        ([21.0, 47.0], False, ["20", "30", "40"]),
+        ([0.0, 47.0], True, ["0", "10", "20", "30", "40"]),
+        ([9.0, 95.0], False, ["10", "20", "50", "100"]),
+        ([1.0, 30_000.0], False, ["1", "10", "100", f"1{units.GROUP_SPACE}000", f"10{units.GROUP_SPACE}000"]),
+    ],
+)
 def test_ticks_are_round_numbers(values: list[float], zero: bool, labels: list[str]) -> None:
     axis = charts.make_axis(values, 1.0, "ms", "lower is better", zero=zero)
     assert [tick.label for tick in axis.ticks] == labels

@@ -83,15 +83,18 @@ def make(rates: dict[int, float], saturates_at: int | None, allowed: tuple[int, 
     )
 
 
-@pytest.mark.parametrize(("saturates_at", "allowed", "enough", "besides"), [
-    (8, (8,), "8", ""),
-    (8, (), "8", ""),
-    (None, (1000,), "still rising", ""),
-    (8, (8, 1000), "8", "or still rising"),
-    (None, (8, 1000), "still rising", "or 8"),
-    (8, (1, 8), "8", "or 1"),
-    (8, (1, 8, 1000), "8", "1 to still rising"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("saturates_at", "allowed", "enough", "besides"),
+    [
+        (8, (8,), "8", ""),
+        (8, (), "8", ""),
+        (None, (1000,), "still rising", ""),
+        (8, (8, 1000), "8", "or still rising"),
+        (None, (8, 1000), "still rising", "or 8"),
+        (8, (1, 8), "8", "or 1"),
+        (8, (1, 8, 1000), "8", "1 to still rising"),
+    ],
+)
 def test_what_is_not_decided_is_said(
     saturates_at: int | None, allowed: tuple[int, ...], enough: str, besides: str
 ) -> None:

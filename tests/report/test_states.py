@@ -94,24 +94,30 @@ def test_windows_that_all_count_are_not_said_to_be_left_out(found: Run) -> None:
     assert "left out" not in against
 
 
-@pytest.mark.parametrize(("found", "reason"), [
-    (made(), "an earlier version did not probe it"),
-    (not_probed("the arms compute on a GPU"), "the arms compute on a GPU"),
-    (
-        probed(exact(backends=("jax",), scenarios=("latency",), rounds=1), attempts, looked=()),
-        "its probes are too few",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (made(), "an earlier version did not probe it"),
+        (not_probed("the arms compute on a GPU"), "the arms compute on a GPU"),
+        (
+            probed(exact(backends=("jax",), scenarios=("latency",), rounds=1), attempts, looked=()),
+            "its probes are too few",
+        ),
+    ],
+)
 def test_no_state_is_known(found: Run, reason: str) -> None:
     assert said(found) == (f"The state of the machine during this run is not known: {reason}.", [""])
 
 
-@pytest.mark.parametrize(("first", "words"), [
-    (all_in("calm", (CALM,) * 90), "Only one state of the machine was seen until then"),
-    (all_in("contended", HARDLY_CALM[10:60]), "Contended throughout: too few probes until then"),
-    (all_in("unsettled", BOTH), "No window was calm from before to after"),
-    (made(), "The machine was not probed here."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        (all_in("calm", (CALM,) * 90), "Only one state of the machine was seen until then"),
+        (all_in("contended", HARDLY_CALM[10:60]), "Contended throughout: too few probes until then"),
+        (all_in("unsettled", BOTH), "No window was calm from before to after"),
+        (made(), "The machine was not probed here."),
+    ],
+)
 def test_a_case_says_where_it_differs_from_the_run(first: Run, words: str) -> None:
     whole = probed(made(), attempts, SLOWED, looked=BOTH * 2)
     case = msgspec.structs.replace(first.blocks[0].case, batch=8)

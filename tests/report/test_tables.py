@@ -45,17 +45,20 @@ def test_a_column_that_is_added_is_in_every_format(monkeypatch: pytest.MonkeyPat
     assert slowest in {float(row["slowest_launch_ns"]) for row in read}
 
 
-@pytest.mark.parametrize(("value", "kind", "unit", "line"), [
-    (Estimate(2e6, 1e6, 3e6), "time", None, f"2.00{NBSP}ms (1.00–3.00)"),
-    (Estimate(2e6, 1e6, 3e6), "time", Scale("µs", 1e3), "2\u202f000 (1\u202f000–3\u202f000)"),
-    (2048, "bytes", None, f"2.00{NBSP}KiB"),
-    (12_345, "number", None, "12\u202f345"),
-    ((1e6, 2e6), "time", Scale("ms", 1e6), "1.00 · 2.00"),
-    (None, "time", None, "–"),
-    (Absent("why"), "time", None, "not known"),
-    ("text", "time", Scale("ms", 1e6), "text"),
-    (Cell("21.3", "20.9–21.8"), "time", None, "21.3 (20.9–21.8)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "kind", "unit", "line"),
+    [
+        (Estimate(2e6, 1e6, 3e6), "time", None, f"2.00{NBSP}ms (1.00–3.00)"),
+        (Estimate(2e6, 1e6, 3e6), "time", Scale("µs", 1e3), "2\u202f000 (1\u202f000–3\u202f000)"),
+        (2048, "bytes", None, f"2.00{NBSP}KiB"),
+        (12_345, "number", None, "12\u202f345"),
+        ((1e6, 2e6), "time", Scale("ms", 1e6), "1.00 · 2.00"),
+        (None, "time", None, "–"),
+        (Absent("why"), "time", None, "not known"),
+        ("text", "time", Scale("ms", 1e6), "text"),
+        (Cell("21.3", "20.9–21.8"), "time", None, "21.3 (20.9–21.8)"),
+    ],
+)
 def test_a_value_is_written_by_its_kind(value: tables.Shown, kind: tables.Kind, unit: Scale | None, line: str) -> None:
     assert tables.cell(value, kind, unit).line == line
 

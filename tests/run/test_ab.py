@@ -97,10 +97,13 @@ def test_no_other_launcher_takes_the_place_of_an_engine(monkeypatch: pytest.Monk
     assert "--launcher" not in caught.value.fix, "both arms would live in the same place"
 
 
-@pytest.mark.parametrize(("arm", "says", "fix"), [
-    ("jax+launcher=host", "which has no jax.", "Install it here, or choose +launcher=venv"),
-    ("onnxruntime@1.30.0+launcher=host", "and no versions", "Leave @1.30.0 out"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arm", "says", "fix"),
+    [
+        ("jax+launcher=host", "which has no jax.", "Install it here, or choose +launcher=venv"),
+        ("onnxruntime@1.30.0+launcher=host", "and no versions", "Leave @1.30.0 out"),
+    ],
+)
 def test_what_the_interpreter_lacks_is_said_before_the_run(arm: str, says: str, fix: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         choose_launchers("jax", arm, options("venv"), there=lambda _: False)

@@ -24,17 +24,20 @@ from tests.machine.processes import BUSY, process
 TF = ("--models", "mlp", "--backends", "tf", "--launcher", "venv")
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (("bench",), "2 backends (onnxruntime, tensorflow) × 1 model × memory, latency, throughput on"),
-    (("bench",), ": 3 cases, 7 results, measured for about 6 min."),
-    (("bench", "--profile", "smoke", "--budget", "90s"), "1 case, 3 results, measured for 90 s at the most."),
-    (("bench", "--budget", "2m"), ": 3 cases, 7 results, measured for 2 min at the most."),
-    (("bench", "--budget", "9s"), "Nothing can be ranked in 9 s: 5 launches of each of 2 arms take 10 s at"),
-    (("ab", "ort", "tf"), ": 3 cases, 6 results, measured for 10 min at the most."),
-    (("ab", "ort", "tf"), "To be made first: onnxruntime, tensorflow, canary, exporter (about"),
-    (("ab", "ort", "tf"), "GB of disk,"),
-    (("bench", "--until", "5m"), ": 1 case, 2 results, all of it within 5 min."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("bench",), "2 backends (onnxruntime, tensorflow) × 1 model × memory, latency, throughput on"),
+        (("bench",), ": 3 cases, 7 results, measured for about 6 min."),
+        (("bench", "--profile", "smoke", "--budget", "90s"), "1 case, 3 results, measured for 90 s at the most."),
+        (("bench", "--budget", "2m"), ": 3 cases, 7 results, measured for 2 min at the most."),
+        (("bench", "--budget", "9s"), "Nothing can be ranked in 9 s: 5 launches of each of 2 arms take 10 s at"),
+        (("ab", "ort", "tf"), ": 3 cases, 6 results, measured for 10 min at the most."),
+        (("ab", "ort", "tf"), "To be made first: onnxruntime, tensorflow, canary, exporter (about"),
+        (("ab", "ort", "tf"), "GB of disk,"),
+        (("bench", "--until", "5m"), ": 1 case, 2 results, all of it within 5 min."),
+    ],
+)
 def test_a_dry_run_says_what_would_be_made_and_measured_and_makes_nothing(
     tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:

@@ -80,12 +80,15 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(("cache", "backends"), [
-    ("static", FEW),
-    pytest.param("static", plan.names_of_backends(), marks=ALL),
-    ("growing", ("openvino",)),
-    pytest.param("growing", ("onnxruntime", "openvino", "torch"), marks=ALL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cache", "backends"),
+    [
+        ("static", FEW),
+        pytest.param("static", plan.names_of_backends(), marks=ALL),
+        ("growing", ("openvino",)),
+        pytest.param("growing", ("onnxruntime", "openvino", "torch"), marks=ALL),
+    ],
+)
 def test_every_backend_answers_token_by_token(
     engine: docker.DockerClient, cache: KVCache, backends: tuple[str, ...]
 ) -> None:

@@ -95,12 +95,15 @@ def resuming(run: str, reports: Path, *words: str) -> Options:
     return Options(reports=reports, resume=run, command=command, budget_seconds=budget_s)
 
 
-@pytest.mark.parametrize(("words", "named"), [
-    (("--models", "mlp"), "--models asks"),
-    (("--threads=1", "--seed", "8", "--identify"), "--seed and --identify ask"),
-    (("--profile", "standard", "--budget", "8m"), "--profile asks"),
-    (("--margin", "2%", "--precision-target", "1%"), "--precision-target asks"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--models", "mlp"), "--models asks"),
+        (("--threads=1", "--seed", "8", "--identify"), "--seed and --identify ask"),
+        (("--profile", "standard", "--budget", "8m"), "--profile asks"),
+        (("--margin", "2%", "--precision-target", "1%"), "--precision-target asks"),
+    ],
+)
 def test_what_contradicts_a_run_is_refused_by_name(
     begun: canaries.Harness, reports: Path, words: tuple[str, ...], named: str
 ) -> None:

@@ -36,28 +36,34 @@ def test_the_case_that_is_followed_is_measured_alone(scenario: ScenarioName, bat
     assert [block.case for block in made.blocks] == [case]
 
 
-@pytest.mark.parametrize(("overall", "found", "effect"), [
-    (1.2, row(1.18, 1.2, 1.22), Effect.MAKES),
-    (1.2, row(1.10, 1.15, 1.2), Effect.MAKES),
-    (1.2, row(0.99, 1.0, 1.01), Effect.LEAVES),
-    (1.2, row(0.7, 0.75, 0.8), Effect.LEAVES),
-    (1.2, row(1.0, 1.1, 1.2), Effect.UNDECIDED),
-    (0.8, row(0.79, 0.8, 0.81), Effect.MAKES),
-    (0.8, row(0.99, 1.0, 1.01), Effect.LEAVES),
-    (0.8, row(1.1, 1.2, 1.3), Effect.LEAVES),
-    (0.8, row(0.8, 0.9, 1.0), Effect.UNDECIDED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("overall", "found", "effect"),
+    [
+        (1.2, row(1.18, 1.2, 1.22), Effect.MAKES),
+        (1.2, row(1.10, 1.15, 1.2), Effect.MAKES),
+        (1.2, row(0.99, 1.0, 1.01), Effect.LEAVES),
+        (1.2, row(0.7, 0.75, 0.8), Effect.LEAVES),
+        (1.2, row(1.0, 1.1, 1.2), Effect.UNDECIDED),
+        (0.8, row(0.79, 0.8, 0.81), Effect.MAKES),
+        (0.8, row(0.99, 1.0, 1.01), Effect.LEAVES),
+        (0.8, row(1.1, 1.2, 1.3), Effect.LEAVES),
+        (0.8, row(0.8, 0.9, 1.0), Effect.UNDECIDED),
+    ],
+)
 def test_more_than_half_of_the_difference_is_the_difference(overall: float, found: Row, effect: Effect) -> None:
     import math
 
     assert effect_of(found, math.log(overall)) is effect
 
 
-@pytest.mark.parametrize(("first", "second", "says"), [
-    ("onnxruntime", "openvino", "differ in more than their locks"),
-    ("onnxruntime@1.30.0+spinning=off", "onnxruntime", "differ in more than their locks"),
-    ("onnxruntime", "onnxruntime", "hold the same distributions"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ("onnxruntime", "openvino", "differ in more than their locks"),
+        ("onnxruntime@1.30.0+spinning=off", "onnxruntime", "differ in more than their locks"),
+        ("onnxruntime", "onnxruntime", "hold the same distributions"),
+    ],
+)
 def test_what_cannot_be_bisected_is_refused_before_anything_is_measured(first: str, second: str, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         run_bisection(first, second, OPTIONS, Gate(), Console(quiet=True))

@@ -63,11 +63,14 @@ def test_what_is_wrong_is_found(tmp_path: Path) -> None:
     assert "fp32: it loads" not in failed
 
 
-@pytest.mark.parametrize(("backend", "model", "says"), [
-    ("torhc", "mlp", "There is no backend called 'torhc'"),
-    ("onnxruntime", "mpl", "There is no model called 'mpl'"),
-    ("tensorrt", "mlp", "does not compute mlp on a CPU"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "model", "says"),
+    [
+        ("torhc", "mlp", "There is no backend called 'torhc'"),
+        ("onnxruntime", "mpl", "There is no model called 'mpl'"),
+        ("tensorrt", "mlp", "does not compute mlp on a CPU"),
+    ],
+)
 def test_what_cannot_be_checked_is_said(backend: str, model: str, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         list(check(backend, model, HostLauncher(), SilentListener()))

@@ -21,12 +21,15 @@ from tests.run.explained import ID, explained, profiled
 CORES = len(os.sched_getaffinity(0))
 
 
-@pytest.mark.parametrize("text", [
-    "onnxruntime/resnet50/latency/fp32/b1/t1/cpu",
-    "jax/mlp/training/fp32/b64/t1/cpu",
-    "torch/gemm-768x128x768/operators/fp32/b1/t1/cpu",
-    "onnxruntime@1.30.0+spinning=off/mlp/throughput/int8/b100/t1/cpu",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "onnxruntime/resnet50/latency/fp32/b1/t1/cpu",
+        "jax/mlp/training/fp32/b64/t1/cpu",
+        "torch/gemm-768x128x768/operators/fp32/b1/t1/cpu",
+        "onnxruntime@1.30.0+spinning=off/mlp/throughput/int8/b100/t1/cpu",
+    ],
+)
 def test_an_id_is_read_as_it_was_printed(text: str) -> None:
     found = parse(text)
     assert found.id == text
@@ -43,21 +46,24 @@ def test_what_is_left_out_is_the_plain_case() -> None:
     assert parse(" torch/mlp/throughput ").case.batch == parse("torch/mlp/throughput").case.batch
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("", "names no result"),
-    ("onnxruntime", "names no result"),
-    ("resnet50/latency/fp32", "names no result"),
-    ("onnxruntim/resnet50", "Did you mean 'onnxruntime'"),
-    ("onnxruntime/mlp/latency/fp32/8", "Write b8."),
-    ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
-    ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
-    ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU and in one process only"),
-    ("torch/mlp/training/fp32/b8/t1/cpu/p2", "on the CPU and in one process only"),
-    ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
-    ("jax/gemm-768x128x768/latency", "is a single operator"),
-    ("jax/vit/operators", "Explain jax/vit/latency instead"),
-    ("torch@cu13/mlp", "on the CPU and in one process only"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "names no result"),
+        ("onnxruntime", "names no result"),
+        ("resnet50/latency/fp32", "names no result"),
+        ("onnxruntim/resnet50", "Did you mean 'onnxruntime'"),
+        ("onnxruntime/mlp/latency/fp32/8", "Write b8."),
+        ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
+        ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
+        ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU and in one process only"),
+        ("torch/mlp/training/fp32/b8/t1/cpu/p2", "on the CPU and in one process only"),
+        ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
+        ("jax/gemm-768x128x768/latency", "is a single operator"),
+        ("jax/vit/operators", "Explain jax/vit/latency instead"),
+        ("torch@cu13/mlp", "on the CPU and in one process only"),
+    ],
+)
 def test_what_is_not_there_says_what_is(text: str, says: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         parse(text)

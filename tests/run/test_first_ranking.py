@@ -32,13 +32,16 @@ def cost(
     return costs
 
 
-@pytest.mark.parametrize(("there", "expected"), [
-    ((), ("onnxruntime", "openvino")),
-    (("exporter", "onnxruntime"), ("onnxruntime", "openvino")),
-    (("jax", "torch"), ("torch", "jax")),
-    (("jax",), ("jax", "onnxruntime")),
-    (tuple(SECONDS), ("onnxruntime", "openvino")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        ((), ("onnxruntime", "openvino")),
+        (("exporter", "onnxruntime"), ("onnxruntime", "openvino")),
+        (("jax", "torch"), ("torch", "jax")),
+        (("jax",), ("jax", "onnxruntime")),
+        (tuple(SECONDS), ("onnxruntime", "openvino")),
+    ],
+)
 def test_the_two_that_can_be_measured_soonest(there: tuple[str, ...], expected: tuple[str, str]) -> None:
     assert first_ranking.quickest(IMAGES, cost(there)) == expected
 

@@ -84,13 +84,16 @@ def test_an_ab_is_no_bench() -> None:
         reproduce.intent(record("theirs", labels=("ab",)))
 
 
-@pytest.mark.parametrize(("settings", "what"), [
-    ({"budget_seconds": 1e300}, "a budget"),
-    ({"budget_seconds": -1.0}, "a budget"),
-    ({"precision_target": 0.0}, "a target"),
-    ({"precision_target": 7.0}, "a target"),
-    ({"target": -0.5}, "a target"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"budget_seconds": 1e300}, "a budget"),
+        ({"budget_seconds": -1.0}, "a budget"),
+        ({"precision_target": 0.0}, "a target"),
+        ({"precision_target": 7.0}, "a target"),
+        ({"target": -0.5}, "a target"),
+    ],
+)
 def test_what_no_option_takes_is_refused(settings: dict[str, Any], what: str) -> None:
     with pytest.raises(LevelfieldError, match=f"asks for {what}"):
         reproduce.intent(asks(known(record("theirs")), **settings))

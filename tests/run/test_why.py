@@ -33,12 +33,16 @@ def pair(factor: float, **options: Any) -> Run:
     return run(factor, **known | options)
 
 
-@pytest.mark.parametrize(("made", "reason"), [
-    (pair(1.0, spread=0.05), "No case differs in time"),
-    (pair(1.3, second=Arm("openvino", "openvino")), "onnxruntime and openvino have no names in common"),
-    (pair(1.3, second=Arm("onnxruntime", "onnxruntime", ordinal=2, inject="30%")), "slowed down on purpose"),
-    (pair(1.3, scenarios=("cold-start",)), "no such case differs"),
-], ids=["same", "other framework", "injected", "cold start"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (pair(1.0, spread=0.05), "No case differs in time"),
+        (pair(1.3, second=Arm("openvino", "openvino")), "onnxruntime and openvino have no names in common"),
+        (pair(1.3, second=Arm("onnxruntime", "onnxruntime", ordinal=2, inject="30%")), "slowed down on purpose"),
+        (pair(1.3, scenarios=("cold-start",)), "no such case differs"),
+    ],
+    ids=["same", "other framework", "injected", "cold start"],
+)
 def test_what_cannot_be_explained_is_one_sentence_and_launches_nothing(made: Run, reason: str, tmp_path: Path) -> None:
     found: list[Difference] = []
     assert reason in printed(lambda console: found.extend(why.explain(result(made, tmp_path), Options(), console)))

@@ -46,17 +46,20 @@ def sharing(free: int | Absent, *, one_process: bool = False) -> MemorySharing:
 # ---- the division ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("arms", "needs_gib", "room_gib", "apart", "expected"), [
-    pytest.param((TORCH, JAX, ORT), (2, 2, 2), 6, (), [["torch", "jax", "onnxruntime"]], id="all fit"),
-    pytest.param((TORCH, JAX, ORT), (3, 4, 2), 5, (), [["torch", "onnxruntime"], ["jax"]], id="first fit"),
-    pytest.param((TORCH, JAX, ORT), (9, 1, 1), 4, (), [["torch"], ["jax", "onnxruntime"]], id="one fits nowhere"),
-    pytest.param(
-        (TORCH, ORT, JAX, TWIN), (3, 2, 2, 2), 5, (), [["torch", "jax"], ["onnxruntime", "onnxruntime#2"]],
-        id="a control stays with its twin",
-    ),
-    pytest.param((ORT, TWIN), (2, 2), 3, (), [["onnxruntime"], ["onnxruntime#2"]], id="unless both do not fit"),
-    pytest.param((TORCH, JAX, ORT), (1, 1, 1), 9, (JAX,), [["torch", "onnxruntime"], ["jax"]], id="one apart"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arms", "needs_gib", "room_gib", "apart", "expected"),
+    [
+        pytest.param((TORCH, JAX, ORT), (2, 2, 2), 6, (), [["torch", "jax", "onnxruntime"]], id="all fit"),
+        pytest.param((TORCH, JAX, ORT), (3, 4, 2), 5, (), [["torch", "onnxruntime"], ["jax"]], id="first fit"),
+        pytest.param((TORCH, JAX, ORT), (9, 1, 1), 4, (), [["torch"], ["jax", "onnxruntime"]], id="one fits nowhere"),
+        pytest.param(
+            (TORCH, ORT, JAX, TWIN), (3, 2, 2, 2), 5, (), [["torch", "jax"], ["onnxruntime", "onnxruntime#2"]],
+            id="a control stays with its twin",
+        ),
+        pytest.param((ORT, TWIN), (2, 2), 3, (), [["onnxruntime"], ["onnxruntime#2"]], id="unless both do not fit"),
+        pytest.param((TORCH, JAX, ORT), (1, 1, 1), 9, (JAX,), [["torch", "onnxruntime"], ["jax"]], id="one apart"),
+    ],
+)  # fmt: skip
 def test_arms_are_divided_into_as_few_groups_as_fit(
     arms: tuple[Arm, ...], needs_gib: tuple[int, ...], room_gib: int, apart: tuple[Arm, ...], expected: list[list[str]]
 ) -> None:

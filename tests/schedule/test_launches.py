@@ -62,19 +62,22 @@ def test_nothing_is_measured_on_one_array(reports: Path, tmp_path: Path, monkeyp
             assert launch.inputs_sha256 != launch.timed_inputs_sha256
 
 
-@pytest.mark.parametrize(("model", "scenario", "batch", "sets"), [
-    ("resnet50", "latency", 1, 4),
-    ("resnet50", "throughput", 64, 2),
-    ("resnet50", "throughput", 1024, 2),
-    ("resnet50", "throughput", 36, 3),
-    ("bert", "throughput-device", 128, 4),
-    ("mlp", "latency", 1000, 4),
-    ("resnet50", "training", 8, 1),
-    ("mlp", "data-pipeline", 8, 1),
-    ("resnet50", "memory", 1, 1),
-    ("resnet50", "cold-start", 1, 1),
-    ("resnet50", "convergence", 1, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "scenario", "batch", "sets"),
+    [
+        ("resnet50", "latency", 1, 4),
+        ("resnet50", "throughput", 64, 2),
+        ("resnet50", "throughput", 1024, 2),
+        ("resnet50", "throughput", 36, 3),
+        ("bert", "throughput-device", 128, 4),
+        ("mlp", "latency", 1000, 4),
+        ("resnet50", "training", 8, 1),
+        ("mlp", "data-pipeline", 8, 1),
+        ("resnet50", "memory", 1, 1),
+        ("resnet50", "cold-start", 1, 1),
+        ("resnet50", "convergence", 1, 1),
+    ],
+)
 def test_how_many_batches_are_taken_in_turn(model: str, scenario: str, batch: int, sets: int) -> None:
     site = canaries.site(canaries.plan("latency"))
     assert sets_of(site, msgspec.convert(_case(model, scenario, batch), Case)) == sets

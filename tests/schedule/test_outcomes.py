@@ -7,15 +7,18 @@ from levelfield.record.schema import Arm, Case, Launch
 from levelfield.schedule.outcomes import Outcome, fail
 
 
-@pytest.mark.parametrize(("settings", "says"), [
-    (
-        {"graph": "off"},
-        "rejected. It loads with other settings: measure onnxruntime@1.30.0+graph=off+spinning=off.",
-    ),
-    ({"graph": "nonsense"}, "rejected."),
-    ({"rm -rf": "/"}, "rejected."),
-    ({}, "rejected."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (
+            {"graph": "off"},
+            "rejected. It loads with other settings: measure onnxruntime@1.30.0+graph=off+spinning=off.",
+        ),
+        ({"graph": "nonsense"}, "rejected."),
+        ({"rm -rf": "/"}, "rejected."),
+        ({}, "rejected."),
+    ],
+)
 def test_an_arm_that_loads_what_this_one_does_not_is_named(settings: dict[str, str], says: str) -> None:
     arm = Arm("onnxruntime", "onnxruntime", version="1.30.0", settings={"spinning": "off"}, ordinal=2)
     outcome = Outcome(arm, Case("mlp", "latency", "fp32", 1, 2), Launch(arm=arm.id, started="2026-11-28T03:00:00Z"))

@@ -53,14 +53,17 @@ def test_an_answer_that_is_no_number(bad: float) -> None:
     assert parity.projection == ()
 
 
-@pytest.mark.parametrize("verified", [
-    Verified((4, 3), b""),
-    Verified((4, 3), REFERENCE.astype("<f4").tobytes()[:-1]),
-    Verified((3, 4), REFERENCE.astype("<f4").tobytes()),
-    Verified((-4, -3), REFERENCE.astype("<f4").tobytes()),
-    Verified((2**62, 2**62), REFERENCE.astype("<f4").tobytes()),
-    Verified((4, 3), REFERENCE.astype("<f8").tobytes()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "verified",
+    [
+        Verified((4, 3), b""),
+        Verified((4, 3), REFERENCE.astype("<f4").tobytes()[:-1]),
+        Verified((3, 4), REFERENCE.astype("<f4").tobytes()),
+        Verified((-4, -3), REFERENCE.astype("<f4").tobytes()),
+        Verified((2**62, 2**62), REFERENCE.astype("<f4").tobytes()),
+        Verified((4, 3), REFERENCE.astype("<f8").tobytes()),
+    ],
+)
 def test_what_is_not_of_the_references_shape(verified: Verified) -> None:
     parity = compare_outputs(verified, REFERENCE, "fp32")
     assert not parity.equal

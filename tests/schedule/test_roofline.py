@@ -40,12 +40,15 @@ def test_it_is_measured_once_and_kept(reports: Path) -> None:
     assert (folder / JOURNAL).read_bytes() == before
 
 
-@pytest.mark.parametrize(("cache_bytes", "memory_bytes", "expected"), [
-    (32 << 20, 12 << 30, 128 << 20),
-    (1 << 20, 12 << 30, 64 << 20),
-    (1 << 30, 12 << 30, 512 << 20),
-    (32 << 20, 240 << 20, 40 << 20),
-    (Absent("the kernel shows no caches"), 12 << 30, 64 << 20),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cache_bytes", "memory_bytes", "expected"),
+    [
+        (32 << 20, 12 << 30, 128 << 20),
+        (1 << 20, 12 << 30, 64 << 20),
+        (1 << 30, 12 << 30, 512 << 20),
+        (32 << 20, 240 << 20, 40 << 20),
+        (Absent("the kernel shows no caches"), 12 << 30, 64 << 20),
+    ],
+)
 def test_arrays_are_several_caches_long_and_fit(cache_bytes: int | Absent, memory_bytes: int, expected: int) -> None:
     assert roofline.array_bytes(cache_bytes, memory_bytes) == expected

@@ -197,13 +197,16 @@ def test_a_short_budget_costs_pauses_first_and_then_cases(
     assert short == (launches != [5, 5])
 
 
-@pytest.mark.parametrize(("budget_s", "launches", "says", "fix"), [
-    (190.0, [5, 5], "", ""),
-    (145.0, [5, 5], "", ""),
-    (138.0, [1, 5], "Of the budget of 138 s 8 s are left, too few for another pass; 4 generations", "--budget 6m"),
-    (99.0, [1, 1], "Of the budget of 99 s 19 s are left, too few for another pass; 8 generations", "--budget 7m"),
-    (70.0, [1, 1], "The budget of 70 s was spent; 8 generations were not made", "--budget 6m with --resume"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("budget_s", "launches", "says", "fix"),
+    [
+        (190.0, [5, 5], "", ""),
+        (145.0, [5, 5], "", ""),
+        (138.0, [1, 5], "Of the budget of 138 s 8 s are left, too few for another pass; 4 generations", "--budget 6m"),
+        (99.0, [1, 1], "Of the budget of 99 s 19 s are left, too few for another pass; 8 generations", "--budget 7m"),
+        (70.0, [1, 1], "The budget of 70 s was spent; 8 generations were not made", "--budget 6m with --resume"),
+    ],
+)
 def test_a_first_launch_that_compiles_costs_no_case_its_other_ones(
     reports: Path, monkeypatch: pytest.MonkeyPatch, budget_s: float, launches: list[int], says: str, fix: str
 ) -> None:

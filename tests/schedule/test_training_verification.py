@@ -30,18 +30,21 @@ def test_the_same_steps_by_another_update_rule_are_not_equal(error: float) -> No
     assert both.reason.startswith("Its optimizer does not follow the recipe. It does not train as the reference does:")
 
 
-@pytest.mark.parametrize("changes", [
-    {"losses": (2.0, 1.5, 1.01)},
-    {"losses": (2.0, 1.5)},
-    {"losses": ()},
-    {"losses": (2.0, math.nan, 1.0)},
-    {"losses": (2.0, math.inf, 1.0)},
-    {"gradients": (3.0, 4.01)},
-    {"gradients": (0.0, 0.0)},
-    {"weights": (1.0,) * 15},
-    {"weights": (-1.0,) * 16},
-    {"weights": (1e308,) * 16},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"losses": (2.0, 1.5, 1.01)},
+        {"losses": (2.0, 1.5)},
+        {"losses": ()},
+        {"losses": (2.0, math.nan, 1.0)},
+        {"losses": (2.0, math.inf, 1.0)},
+        {"gradients": (3.0, 4.01)},
+        {"gradients": (0.0, 0.0)},
+        {"weights": (1.0,) * 15},
+        {"weights": (-1.0,) * 16},
+        {"weights": (1e308,) * 16},
+    ],
+)
 def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
     parity = judge_training(msgspec.structs.replace(TRAINED, **changes), FOLLOWED, TRAJECTORY, "mlp")
     assert not parity.equal

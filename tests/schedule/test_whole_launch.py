@@ -49,13 +49,16 @@ def test_a_training_that_begins_as_the_reference_is_equal(expected: convergence.
     assert judged.projection == judged.training.losses if judged.training else False
 
 
-@pytest.mark.parametrize(("losses", "says"), [
-    (lambda losses: tuple(loss * 1.001 for loss in losses), "the first ten steps are off by 1.0e-03"),
-    (lambda losses: losses[:-1], "not comparable"),
-    (lambda losses: (*losses, 1.0), "not comparable"),
-    (lambda losses: losses[:0], "not comparable"),
-    (lambda losses: (math.nan, *losses[1:]), "not comparable"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("losses", "says"),
+    [
+        (lambda losses: tuple(loss * 1.001 for loss in losses), "the first ten steps are off by 1.0e-03"),
+        (lambda losses: losses[:-1], "not comparable"),
+        (lambda losses: (*losses, 1.0), "not comparable"),
+        (lambda losses: losses[:0], "not comparable"),
+        (lambda losses: (math.nan, *losses[1:]), "not comparable"),
+    ],
+)
 def test_another_start_is_not_equal(expected: convergence.ExpectedStart, losses: Any, says: str) -> None:
     judged = judge_convergence(converged(expected, losses=losses(expected.losses)), FOLLOWED, expected, GOAL)
     assert not judged.equal

@@ -93,17 +93,20 @@ def otherwise(place: Place, value: Any, *more: tuple[Place, Any], of: Run | None
     return "\n".join(contradictions.of(changed(of or small(), ((*PARITY, *place), value), *more)))
 
 
-@pytest.mark.parametrize(("of", "place", "value", "said"), [
-    (small(), ("tolerance",), 0.99, "9.9e-01 allowed for its relative error, where the rules allow 1.0e-05"),
-    (small(), ("tolerance",), 1.1e-5, "where the rules allow 1.0e-05"),
-    (small(), ("tolerance",), -1.0, "where the rules allow 1.0e-05"),
-    (small(), ("centred_tolerance",), 2e-5, "for its centred error, where the rules allow 1.0e-05"),
-    (small(), ("element_tolerance",), 0.6, "for its largest error of a number, where the rules allow 5.0e-01"),
-    (TRAINED, ("tolerance",), 1e-5, "for its relative error, where the rules allow 1.9e-06"),
-    (TRAINED, ("training", "tolerances", "weights"), 0.1, "for its training error of the weights, where"),
-    (TRAINED, ("training", "tolerances", "update"), 0.1, "for its training error of the update, where"),
-    (CONVERGED, ("training", "tolerances", "losses"), 0.1, "error of the losses, where the rules allow 3.4e-06"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("of", "place", "value", "said"),
+    [
+        (small(), ("tolerance",), 0.99, "9.9e-01 allowed for its relative error, where the rules allow 1.0e-05"),
+        (small(), ("tolerance",), 1.1e-5, "where the rules allow 1.0e-05"),
+        (small(), ("tolerance",), -1.0, "where the rules allow 1.0e-05"),
+        (small(), ("centred_tolerance",), 2e-5, "for its centred error, where the rules allow 1.0e-05"),
+        (small(), ("element_tolerance",), 0.6, "for its largest error of a number, where the rules allow 5.0e-01"),
+        (TRAINED, ("tolerance",), 1e-5, "for its relative error, where the rules allow 1.9e-06"),
+        (TRAINED, ("training", "tolerances", "weights"), 0.1, "for its training error of the weights, where"),
+        (TRAINED, ("training", "tolerances", "update"), 0.1, "for its training error of the update, where"),
+        (CONVERGED, ("training", "tolerances", "losses"), 0.1, "error of the losses, where the rules allow 3.4e-06"),
+    ],
+)  # fmt: skip
 def test_no_answer_may_be_off_by_more_than_the_rules_allow(of: Run, place: Place, value: float, said: str) -> None:
     """Whatever its record says that it may be: 0.5 was called equal where a record allowed 0.99."""
     assert said in otherwise(place, value, of=of)
@@ -125,15 +128,18 @@ def test_all_arms_of_a_case_are_judged_by_the_same_tolerances(field: str, value:
     assert otherwise((field,), value, (("settings", "own"), own(outputs=("y", "z")))) == "", "the worst output's"
 
 
-@pytest.mark.parametrize(("fields", "said"), [
-    ({"model": "m-1"}, ["m-1 is not measured, and of m.onnx", "mlp is measured, and not of m.onnx"]),
-    ({"also": [{"model": "m-2", "dimensions": {"n": 2}}]}, ["m-2 is not measured, and of m.onnx"]),
-    ({"also": [{"model": "mlp", "dimensions": {"n": 2}}]}, ["m.onnx with the same sizes or function twice"]),
-    (
-        {"also": [{"model": "m-2"}]},
-        ["m.onnx with the same sizes or function twice", "m-2 is not measured, and of m.onnx"],
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"model": "m-1"}, ["m-1 is not measured, and of m.onnx", "mlp is measured, and not of m.onnx"]),
+        ({"also": [{"model": "m-2", "dimensions": {"n": 2}}]}, ["m-2 is not measured, and of m.onnx"]),
+        ({"also": [{"model": "mlp", "dimensions": {"n": 2}}]}, ["m.onnx with the same sizes or function twice"]),
+        (
+            {"also": [{"model": "m-2"}]},
+            ["m.onnx with the same sizes or function twice", "m-2 is not measured, and of m.onnx"],
+        ),
+    ],
+)  # fmt: skip
 def test_a_users_own_file_is_what_was_measured(fields: dict[str, Any], said: list[str]) -> None:
     assert list(contradictions.of(changed(small(), (("settings", "own"), own() | fields)))) == said
 

@@ -157,12 +157,15 @@ def test_a_page_by_another_version_that_is_the_same_holds(left: Path, monkeypatc
     assert check(left / NAME).verdict == CONSISTENT
 
 
-@pytest.mark.parametrize(("words", "gate"), [
-    ((), Gate()),
-    (("--max-slowdown", "20%"), Gate(max_slowdown=0.2)),
-    (("--max-slowdown=x",), Gate()),
-    (("--max-slowdown=4%", "--max-slowdown=20%"), Gate(max_slowdown=0.2)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "gate"),
+    [
+        ((), Gate()),
+        (("--max-slowdown", "20%"), Gate(max_slowdown=0.2)),
+        (("--max-slowdown=x",), Gate()),
+        (("--max-slowdown=4%", "--max-slowdown=20%"), Gate(max_slowdown=0.2)),
+    ],
+)
 def test_a_page_of_two_arms_is_that_of_the_gate_that_the_run_was_made_with(
     tmp_path: Path, words: tuple[str, ...], gate: Gate
 ) -> None:

@@ -37,15 +37,18 @@ def _one(before: tuple[float, ...], new: tuple[float, ...], after: tuple[float, 
     return found
 
 
-@pytest.mark.parametrize(("new", "after", "verdict"), [
-    (1.0, 1.0, Verdict.SAFE),
-    (1.03, 1.0, Verdict.SLOWER),
-    (0.97, 1.0, Verdict.FASTER),
-    (1.03 * 1.05, 1.05, Verdict.DRIFTED),
-    (1.0, 0.95, Verdict.DRIFTED),
-    (1.0, 1.01, Verdict.SAFE),  # a drift that does not matter
-    (1.30, 1.05, Verdict.SLOWER),  # more than twice the drift
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "after", "verdict"),
+    [
+        (1.0, 1.0, Verdict.SAFE),
+        (1.03, 1.0, Verdict.SLOWER),
+        (0.97, 1.0, Verdict.FASTER),
+        (1.03 * 1.05, 1.05, Verdict.DRIFTED),
+        (1.0, 0.95, Verdict.DRIFTED),
+        (1.0, 1.01, Verdict.SAFE),  # a drift that does not matter
+        (1.30, 1.05, Verdict.SLOWER),  # more than twice the drift
+    ],
+)
 def test_verdicts_of_quiet_boots(new: float, after: float, verdict: Verdict) -> None:
     found = _one(OLD, _times(new), _times(after))
     assert found.verdict is verdict

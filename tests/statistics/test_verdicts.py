@@ -10,15 +10,18 @@ from levelfield.statistics.verdicts import Verdict, benjamini_hochberg, holm_lev
 from tests.statistics.rates import check_rate
 
 
-@pytest.mark.parametrize(("low", "high", "verdict"), [
-    (0.99, 1.01, Verdict.SAME),
-    (1.005, 1.015, Verdict.SAME),  # a difference, but one that does not matter
-    (1.005, 1.03, Verdict.SLOWER),
-    (0.95, 0.99, Verdict.FASTER),
-    (0.97, 1.01, Verdict.UNDECIDED),
-    (1.0, 1.03, Verdict.UNDECIDED),  # 1 is not excluded
-    (1.02**-1, 1.02, Verdict.SAME),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.99, 1.01, Verdict.SAME),
+        (1.005, 1.015, Verdict.SAME),  # a difference, but one that does not matter
+        (1.005, 1.03, Verdict.SLOWER),
+        (0.95, 0.99, Verdict.FASTER),
+        (0.97, 1.01, Verdict.UNDECIDED),
+        (1.0, 1.03, Verdict.UNDECIDED),  # 1 is not excluded
+        (1.02**-1, 1.02, Verdict.SAME),
+    ],
+)
 def test_verdicts(low: float, high: float, verdict: Verdict) -> None:
     assert verdict_of(low, high, margin=0.02) is verdict
 
@@ -45,13 +48,16 @@ def test_same_is_wrongly_said_of_a_difference_at_the_margin_as_often_as_a_bound_
     check_rate(wrong, 4000, 0.025)
 
 
-@pytest.mark.parametrize(("low", "high", "verdict"), [
-    (0.95, 1.05, Verdict.SAME),
-    (1.05, 1.2, Verdict.UNDECIDED),
-    (1.11, 1.2, Verdict.SLOWER),
-    (0.8, 0.9, Verdict.FASTER),
-    (0.8, 0.95, Verdict.UNDECIDED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.95, 1.05, Verdict.SAME),
+        (1.05, 1.2, Verdict.UNDECIDED),
+        (1.11, 1.2, Verdict.SLOWER),
+        (0.8, 0.9, Verdict.FASTER),
+        (0.8, 0.95, Verdict.UNDECIDED),
+    ],
+)
 def test_a_change_may_have_to_exclude_the_margin(low: float, high: float, verdict: Verdict) -> None:
     assert verdict_of(low, high, margin=0.1, change_beyond_margin=True) is verdict
 

@@ -33,21 +33,25 @@ def answered(error: Exception, device: str = "cuda") -> Failed:
         return failures.failure(raised, device)
 
 
-@pytest.mark.parametrize("error", [
-    OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.10 GiB"),
-    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
-    RuntimeError(
-        "Failed copying input tensor from CPU:0 to GPU:0 in order to run Gather: Dst tensor is not initialized."
-    ),
-    RuntimeError(
-        "TensorRT could not build an engine for this GPU: Error Code 2: OutOfMemory (Requested size was 9)"
-    ),
-    XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4831838208 bytes."),
-    ResourceExhaustedError("OOM when allocating tensor with shape[64,3,224,224] and type float on /device:GPU:0"),
-    RuntimeError("bfc_arena.cc:376 onnxruntime::BFCArena::AllocateRawInternal Failed to allocate memory"),
-    RuntimeError("CUDA failure 2: out of memory (cudaMalloc)"),
-    RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried"),
-], ids=lambda error: str(error)[:30])  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.10 GiB"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError(
+            "Failed copying input tensor from CPU:0 to GPU:0 in order to run Gather: Dst tensor is not initialized."
+        ),
+        RuntimeError(
+            "TensorRT could not build an engine for this GPU: Error Code 2: OutOfMemory (Requested size was 9)"
+        ),
+        XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4831838208 bytes."),
+        ResourceExhaustedError("OOM when allocating tensor with shape[64,3,224,224] and type float on /device:GPU:0"),
+        RuntimeError("bfc_arena.cc:376 onnxruntime::BFCArena::AllocateRawInternal Failed to allocate memory"),
+        RuntimeError("CUDA failure 2: out of memory (cudaMalloc)"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried"),
+    ],
+    ids=lambda error: str(error)[:30],
+)
 def test_a_gpu_or_a_worker_without_memory_left(error: Exception) -> None:
     reply, of_worker = answered(error), answered(error, "cpu")
     assert reply.kind == of_worker.kind == "out-of-memory"
@@ -56,12 +60,15 @@ def test_a_gpu_or_a_worker_without_memory_left(error: Exception) -> None:
     assert of_worker.message.startswith("The worker's memory was not enough")
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("CUDA error: no kernel image is available for execution on the device", "has no code for this GPU"),
-    ("CUDA driver version is insufficient for CUDA runtime version", "install a newer one and restart"),
-    ("Error 804: forward compatibility was attempted on non supported HW", "restart the machine"),
-    ("CUDA error: all CUDA-capable devices are busy or unavailable", "nvidia-smi -c DEFAULT"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("CUDA error: no kernel image is available for execution on the device", "has no code for this GPU"),
+        ("CUDA driver version is insufficient for CUDA runtime version", "install a newer one and restart"),
+        ("Error 804: forward compatibility was attempted on non supported HW", "restart the machine"),
+        ("CUDA error: all CUDA-capable devices are busy or unavailable", "nvidia-smi -c DEFAULT"),
+    ],
+)
 def test_cudas_own_words_get_their_meaning_and_fix(text: str, says: str) -> None:
     reply = answered(RuntimeError(text))
     assert reply.kind == "unsupported", "trying it again would not help"

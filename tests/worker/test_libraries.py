@@ -72,14 +72,17 @@ def compiled(folder: Path, name: str, source: str) -> Path:
     return folder / name
 
 
-@pytest.mark.parametrize(("name", "source", "says"), [
-    ("libcudart.so.13", WRITES.format(name="cudaRuntimeGetVersion", value=13020), "CUDA runtime 13.2"),
-    ("libcudnn.so.9", RETURNS.format(name="cudnnGetVersion", value=91002), "cuDNN 9.10.2"),
-    ("libcudnn.so.8", RETURNS.format(name="cudnnGetVersion", value=8907), "cuDNN 8.9.7"),
-    ("libcublas.so.13", PROPERTY, "cuBLAS 13.4.1"),
-    ("libnccl.so.2", WRITES.format(name="ncclGetVersion", value=22705), "NCCL 2.27.5"),
-    ("libcudnn.so.7", "int nothing;", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "source", "says"),
+    [
+        ("libcudart.so.13", WRITES.format(name="cudaRuntimeGetVersion", value=13020), "CUDA runtime 13.2"),
+        ("libcudnn.so.9", RETURNS.format(name="cudnnGetVersion", value=91002), "cuDNN 9.10.2"),
+        ("libcudnn.so.8", RETURNS.format(name="cudnnGetVersion", value=8907), "cuDNN 8.9.7"),
+        ("libcublas.so.13", PROPERTY, "cuBLAS 13.4.1"),
+        ("libnccl.so.2", WRITES.format(name="ncclGetVersion", value=22705), "NCCL 2.27.5"),
+        ("libcudnn.so.7", "int nothing;", ""),
+    ],
+)
 def test_a_loaded_library_says_its_version(tmp_path: Path, name: str, source: str, says: str) -> None:
     path = compiled(tmp_path, name, source)
     code = (

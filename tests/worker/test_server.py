@@ -95,15 +95,18 @@ def test_a_whole_life(worker: Conversation) -> None:
     assert worker.process.wait(60) == 0
 
 
-@pytest.mark.parametrize("line", [
-    b"not json",
-    b"",
-    b'{"type":"sing"}',
-    b'{"type":"verify","count":"four"}',
-    b"\xff",
-    b'{"type":"load","task":{"backend":"\xff","model":"mlp","batch":1,"threads":1}}',
-    b'{"type":"probe","x":' + b"[" * 200_000,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"not json",
+        b"",
+        b'{"type":"sing"}',
+        b'{"type":"verify","count":"four"}',
+        b"\xff",
+        b'{"type":"load","task":{"backend":"\xff","model":"mlp","batch":1,"threads":1}}',
+        b'{"type":"probe","x":' + b"[" * 200_000,
+    ],
+)
 def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, line: bytes) -> None:
     reply = worker.say(line)
     assert isinstance(reply, Failed)
@@ -112,17 +115,20 @@ def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, l
     assert isinstance(worker.ask(Probe()), Probed)
 
 
-@pytest.mark.parametrize(("task", "kind", "says"), [
-    (
-        msgspec.structs.replace(CANARY, backend="canry"),
-        "error",
-        "There is no backend 'canry'. Did you mean canary?",
-    ),
-    (msgspec.structs.replace(CANARY, model="mlp"), "unsupported", "not mlp"),
-    (msgspec.structs.replace(CANARY, precision="int3"), "unsupported", "int3"),
-    (msgspec.structs.replace(CANARY, weights_path="/nowhere/weights"), "error", "FileNotFoundError"),
-    (Task("onnxruntime", "mlp", 1, 1), "unsupported", "not installed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "kind", "says"),
+    [
+        (
+            msgspec.structs.replace(CANARY, backend="canry"),
+            "error",
+            "There is no backend 'canry'. Did you mean canary?",
+        ),
+        (msgspec.structs.replace(CANARY, model="mlp"), "unsupported", "not mlp"),
+        (msgspec.structs.replace(CANARY, precision="int3"), "unsupported", "int3"),
+        (msgspec.structs.replace(CANARY, weights_path="/nowhere/weights"), "error", "FileNotFoundError"),
+        (Task("onnxruntime", "mlp", 1, 1), "unsupported", "not installed"),
+    ],
+)
 def test_what_cannot_be_loaded_is_said_in_one_sentence(worker: Conversation, task: Task, kind: str, says: str) -> None:
     reply = worker.get(Load(task), Failed)
     assert reply.kind == kind
@@ -151,11 +157,14 @@ levelfield.backends.canary.Canary = Raising
 """
 
 
-@pytest.mark.parametrize(("error", "kind", "says"), [
-    ("MemoryError()", "out-of-memory", "ran out of memory"),
-    ("RuntimeError('first line\\nsecond line')", "error", "RuntimeError: first line second line"),
-    ("RuntimeError('x' * 100_000)", "error", "RuntimeError: xxx"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "kind", "says"),
+    [
+        ("MemoryError()", "out-of-memory", "ran out of memory"),
+        ("RuntimeError('first line\\nsecond line')", "error", "RuntimeError: first line second line"),
+        ("RuntimeError('x' * 100_000)", "error", "RuntimeError: xxx"),
+    ],
+)
 def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) -> None:
     with Conversation(code=RAISING.format(error=error)) as worker:
         worker.ask(Load(CANARY))

@@ -39,13 +39,16 @@ def test_what_is_returned_are_the_logits_of_the_computed_tokens(
     assert np.allclose(found, expected.reshape(found.shape), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("call", "says"), [
-    (Call("decode", 0), "There is no decode at a depth of 0"),
-    (Call("prefill", -1), "There is no prefill at a depth of -1"),
-    (Call("prefill", 513), "takes 513 tokens, and the context is 512"),
-    (Call("decode", 512), "takes 513 tokens"),
-    (Call("generate", 385), "takes 513 tokens"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (Call("decode", 0), "There is no decode at a depth of 0"),
+        (Call("prefill", -1), "There is no prefill at a depth of -1"),
+        (Call("prefill", 513), "takes 513 tokens, and the context is 512"),
+        (Call("decode", 512), "takes 513 tokens"),
+        (Call("generate", 385), "takes 513 tokens"),
+    ],
+)
 def test_what_the_cache_cannot_hold_has_a_reason(call: Call, says: str) -> None:
     assert MODEL.decoding is not None
     assert says in decoding.why_not(MODEL.decoding, call)

@@ -10,12 +10,15 @@ from levelfield.zoo.weights import sha256
 ALL = [models.get(name) for name in (*models.names(), "canary")]
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("mlp", "ee263aa88b101dafe4b5cf037827b24aefe62f305b796b931905d29d0c4ceeab"),
-    ("resnet50", "5bf647d900d1434640f481445f0bcb1ae2644f05a76f58bd570590b1b595b9bd"),
-    ("bert", "410cdbf05f40ea83556475bc0a1738665a7f885a11645a59c794b09abedfe27f"),
-    ("canary", "4715f22cd3059c9a0cd17fdf6dbcc310baf06be5c393ca5275e0c35f2c7dad54"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mlp", "ee263aa88b101dafe4b5cf037827b24aefe62f305b796b931905d29d0c4ceeab"),
+        ("resnet50", "5bf647d900d1434640f481445f0bcb1ae2644f05a76f58bd570590b1b595b9bd"),
+        ("bert", "410cdbf05f40ea83556475bc0a1738665a7f885a11645a59c794b09abedfe27f"),
+        ("canary", "4715f22cd3059c9a0cd17fdf6dbcc310baf06be5c393ca5275e0c35f2c7dad54"),
+    ],
+)
 def test_the_inputs_are_the_ones_they_always_were(name: str, expected: str) -> None:
     assert weights.sha256(inputs.make(models.get(name), 0, 3)) == expected
 

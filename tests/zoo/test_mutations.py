@@ -38,10 +38,14 @@ def strides_of_version_1_0(conv: Any) -> Callable[..., Any]:
     return wrong
 
 
-@pytest.mark.parametrize(("name", "mistakes"), [
-    ("bert", [(bert, "gelu", tanh_gelu), (bert, "norm", layer_norm_epsilon), (bert, "attention", forgotten_mask)]),
-    ("resnet50", [(resnet50, "conv", strides_of_version_1_0)]),
-], ids=["bert", "resnet50"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "mistakes"),
+    [
+        ("bert", [(bert, "gelu", tanh_gelu), (bert, "norm", layer_norm_epsilon), (bert, "attention", forgotten_mask)]),
+        ("resnet50", [(resnet50, "conv", strides_of_version_1_0)]),
+    ],
+    ids=["bert", "resnet50"],
+)
 def test_a_mistake_is_seen(name: str, mistakes: list[Mistake], request: pytest.FixtureRequest) -> None:
     model = models.get(name)
     run = partial(reference.run, model, request.getfixturevalue(f"{name}_weights"), inputs.make(model, 0, 1))

@@ -44,12 +44,15 @@ def test_small_vocabularies_are_not_exceeded() -> None:
         assert 0 <= inputs.make(model, 0, 8)["input_ids"].max() < vocabulary
 
 
-@pytest.mark.parametrize("name", [
-    "bert-1a2b3c4", "mlp-1a2b3c4d", "bert-1a2b3c4d+layers=0", "bert-1a2b3c4d+layers=2+layers=3",
-    "bert-1a2b3c4d+depth=2", "bert-1a2b3c4d+heads=5", "bert-1a2b3c4d+epsilon=nan", "bert-1a2b3c4d+epsilon=1e999",
-    "bert-1a2b3c4d+layers=256+hidden=65536+heads=1+inner=262144", "resnet50-1a2b3c4d+stages=64x3.128",
-    "resnet50-1a2b3c4d+pooled=maybe", "decoder-1a2b3c4d+key_heads=3", "bert-1a2b3c4d" + "+layers=2" * 100,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bert-1a2b3c4", "mlp-1a2b3c4d", "bert-1a2b3c4d+layers=0", "bert-1a2b3c4d+layers=2+layers=3",
+        "bert-1a2b3c4d+depth=2", "bert-1a2b3c4d+heads=5", "bert-1a2b3c4d+epsilon=nan", "bert-1a2b3c4d+epsilon=1e999",
+        "bert-1a2b3c4d+layers=256+hidden=65536+heads=1+inner=262144", "resnet50-1a2b3c4d+stages=64x3.128",
+        "resnet50-1a2b3c4d+pooled=maybe", "decoder-1a2b3c4d+key_heads=3", "bert-1a2b3c4d" + "+layers=2" * 100,
+    ],
+)  # fmt: skip
 def test_a_name_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"."):  # msgspec.ValidationError is a ValueError
         models.get(name)

@@ -8,12 +8,15 @@ from levelfield.zoo import models, weights
 MLP = models.get("mlp")
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("mlp", "31dd8d9244f445637ca16216f3d5fe434cd996d3b775e3cefe24fec682ce21d0"),
-    ("resnet50", "c4dabe5b7807109302c95ace43b95002f3513157cd12db8de1ff24f86159513f"),
-    ("bert", "769667166755d05c0fe6a14ebae81586b6cceab0b9c92627d074be1120ee2050"),
-    ("canary", "4db196cb78d7cd0b62aa61e65e3370df44df1f2b1baa8e22ff379bda18bf46d7"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mlp", "31dd8d9244f445637ca16216f3d5fe434cd996d3b775e3cefe24fec682ce21d0"),
+        ("resnet50", "c4dabe5b7807109302c95ace43b95002f3513157cd12db8de1ff24f86159513f"),
+        ("bert", "769667166755d05c0fe6a14ebae81586b6cceab0b9c92627d074be1120ee2050"),
+        ("canary", "4db196cb78d7cd0b62aa61e65e3370df44df1f2b1baa8e22ff379bda18bf46d7"),
+    ],
+)
 def test_the_weights_are_the_ones_they_always_were(name: str, expected: str, request: pytest.FixtureRequest) -> None:
     large = name in {"bert", "resnet50"}  # made once for all tests
     made = request.getfixturevalue(f"{name}_weights") if large else weights.make(models.get(name))

@@ -41,17 +41,20 @@ def test_slower_calls_never_pay_back() -> None:
     assert (found.verdict, found.calls) == ("never", None)
 
 
-@pytest.mark.parametrize(("cold", "other_cold", "ratio", "verdict", "calls"), [
-    (Estimate(11e9), Estimate(1e9), Estimate(0.5), "after", Estimate(1000.0)),
-    (Estimate(11e9), Estimate(1e9), Estimate(0.5, 0.4, 0.75), "after", Estimate(1000.0, 10e9 / 12e6, 2000.0)),
-    (Estimate(11e9), Estimate(1e9), Estimate(0.98, 0.9, 1.1), "maybe", Estimate(25_000.0, 5_000.0)),
-    (Estimate(11e9), Estimate(1e9), Estimate(1.5, 1.2, 1.7), "never", None),
-    (Estimate(1e9), Estimate(2e9), Estimate(0.5, 0.4, 0.6), "at once", None),
-    (
-        Estimate(2e9, 1.5e9, 2.5e9), Estimate(1e9, 0.5e9, 1.8e9), Estimate(0.5, 0.5, 0.5), "after",
-        Estimate(100.0, 0.0, 200.0),
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cold", "other_cold", "ratio", "verdict", "calls"),
+    [
+        (Estimate(11e9), Estimate(1e9), Estimate(0.5), "after", Estimate(1000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.5, 0.4, 0.75), "after", Estimate(1000.0, 10e9 / 12e6, 2000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.98, 0.9, 1.1), "maybe", Estimate(25_000.0, 5_000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.5, 1.2, 1.7), "never", None),
+        (Estimate(1e9), Estimate(2e9), Estimate(0.5, 0.4, 0.6), "at once", None),
+        (
+            Estimate(2e9, 1.5e9, 2.5e9), Estimate(1e9, 0.5e9, 1.8e9), Estimate(0.5, 0.5, 0.5), "after",
+            Estimate(100.0, 0.0, 200.0),
+        ),
+    ],
+)  # fmt: skip
 def test_a_slower_start_against_faster_calls(
     cold: Estimate, other_cold: Estimate, ratio: Estimate, verdict: PaybackVerdict, calls: Estimate | None
 ) -> None:

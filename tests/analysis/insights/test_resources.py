@@ -67,13 +67,16 @@ def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, sa
     assert resources.bound(compute, memory) == says
 
 
-@pytest.mark.parametrize("roofline", [
-    Absent("it was not measured"),
-    (),
-    (msgspec.structs.replace(ROOFLINE, threads=1),),
-    (msgspec.structs.replace(ROOFLINE, disturbed=(Reason("steal", 0.09),)),),
-    (msgspec.structs.replace(ROOFLINE, gemm_ns=(0, 5)),),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "roofline",
+    [
+        Absent("it was not measured"),
+        (),
+        (msgspec.structs.replace(ROOFLINE, threads=1),),
+        (msgspec.structs.replace(ROOFLINE, disturbed=(Reason("steal", 0.09),)),),
+        (msgspec.structs.replace(ROOFLINE, gemm_ns=(0, 5)),),
+    ],
+)
 def test_without_a_yardstick_nothing_is_said_of_resources(roofline: tuple[Roofline, ...] | Absent) -> None:
     assert derived(make_run(models=("mlp",), roofline=roofline)).resources == ()
 

@@ -23,14 +23,17 @@ def test_a_batch_that_gains_nothing_saturates() -> None:
     assert arms["torch"].gain == pytest.approx(47 / (281 / 8), rel=0.001)
 
 
-@pytest.mark.parametrize(("spans", "reached", "allowed"), [
-    ({1: (90, 89, 91), 8: (100, 99, 101)}, 8, (8,)),
-    ({1: (97, 96.5, 97.5), 8: (100, 99, 101)}, 1, (1,)),
-    ({1: (90, 86, 94.1), 8: (100, 99, 101)}, 8, (1, 8)),
-    ({1: (50, 45, 55), 4: (93, 91, 96), 8: (98, 95, 99), 32: (100, 99, 101)}, 8, (4, 8, 32)),
-    ({1: (100, 99, 101), 8: (90, 89, 91)}, 1, (1,)),
-    ({1: (100, None, None), 8: (90, 89, 91)}, 1, ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spans", "reached", "allowed"),
+    [
+        ({1: (90, 89, 91), 8: (100, 99, 101)}, 8, (8,)),
+        ({1: (97, 96.5, 97.5), 8: (100, 99, 101)}, 1, (1,)),
+        ({1: (90, 86, 94.1), 8: (100, 99, 101)}, 8, (1, 8)),
+        ({1: (50, 45, 55), 4: (93, 91, 96), 8: (98, 95, 99), 32: (100, 99, 101)}, 8, (4, 8, 32)),
+        ({1: (100, 99, 101), 8: (90, 89, 91)}, 1, (1,)),
+        ({1: (100, None, None), 8: (90, 89, 91)}, 1, ()),
+    ],
+)
 def test_what_the_intervals_allow_holds_what_was_found(
     spans: dict[int, tuple[float, float | None, float | None]], reached: int, allowed: tuple[int, ...]
 ) -> None:

@@ -13,14 +13,17 @@ from levelfield.backends.protocol import Unsupported
 from tests.backends.profiling.recorded import by_kind, trace
 
 
-@pytest.mark.parametrize(("name", "kinds"), [
-    ("jax-mlp", {"dot": 25, "maximum_bitcast_fusion": 20, "bitcast_bitcast_fusion": 5, "add_divide_fusion": 5}),
-    (
-        "tensorflow-xla-mlp",
-        {"dot_add_fusion": 25, "broadcast_maximum_fusion": 20, "bitcast_dot_fusion": 5, "add_divide_fusion": 5},
-    ),
-    ("tensorflow-mlp", {"_MklNativeFusedMatMul": 30, "ReadVariableOp": 60}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("jax-mlp", {"dot": 25, "maximum_bitcast_fusion": 20, "bitcast_bitcast_fusion": 5, "add_divide_fusion": 5}),
+        (
+            "tensorflow-xla-mlp",
+            {"dot_add_fusion": 25, "broadcast_maximum_fusion": 20, "bitcast_dot_fusion": 5, "add_divide_fusion": 5},
+        ),
+        ("tensorflow-mlp", {"_MklNativeFusedMatMul": 30, "ReadVariableOp": 60}),
+    ],
+)
 def test_xplane(name: str, kinds: dict[str, int]) -> None:
     found = by_kind(list(xplane.spans(trace(f"{name}.xplane.pb"))))
     assert {kind: executions for kind, (executions, _) in found.items()} == kinds

@@ -18,11 +18,14 @@ def test_links_lead_to_the_place_in_the_site() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("levelfield bake", "No such command"),
-    ("levelfield bench --profil smoke", "No such option"),
-    ("levelfield bench --seed many", "not a valid integer"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("levelfield bake", "No such command"),
+        ("levelfield bench --profil smoke", "No such option"),
+        ("levelfield bench --seed many", "not a valid integer"),
+    ],
+)
 def test_what_it_does_not_understand_is_refused(text: str, says: str) -> None:
     with pytest.raises(click.ClickException) as caught:
         checking.understand(text)

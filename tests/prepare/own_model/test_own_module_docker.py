@@ -69,11 +69,15 @@ def bench(folder: Path, name: str, *options: str, functions: str = "build") -> C
     return run("bench", *short, "--model", model, "--reports", reports, folder=folder)
 
 
-@pytest.mark.parametrize(("content", "backends"), [
-    (TORCH, "torch,torch-compile,onnxruntime,openvino"),
-    (JAX, "jax"),
-    pytest.param(TENSORFLOW, "tensorflow,tensorflow-xla", marks=pytest.mark.extended),
-], ids=["torch", "jax", "tensorflow"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "backends"),
+    [
+        (TORCH, "torch,torch-compile,onnxruntime,openvino"),
+        (JAX, "jax"),
+        pytest.param(TENSORFLOW, "tensorflow,tensorflow-xla", marks=pytest.mark.extended),
+    ],
+    ids=["torch", "jax", "tensorflow"],
+)
 def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, content: str, backends: str) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "net.py").write_text(content)

@@ -131,13 +131,16 @@ def test_a_function_has_to_be_named(here: Path, text: str) -> None:
     assert "names no function" in refused(text).message
 
 
-@pytest.mark.parametrize(("content", "says"), [
-    ("import torch\ndef other(): ...", "defines no function build: there is other"),
-    ("def build(): ...", "imports none of torch, jax, tensorflow"),
-    ("import torch\nimport jax.numpy\ndef build(): ...", "imports torch and jax"),
-    ("def build(:", "is no Python that can be read (line 1)"),
-    ("(" * 5000, "is no Python that can be read"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("import torch\ndef other(): ...", "defines no function build: there is other"),
+        ("def build(): ...", "imports none of torch, jax, tensorflow"),
+        ("import torch\nimport jax.numpy\ndef build(): ...", "imports torch and jax"),
+        ("def build(:", "is no Python that can be read (line 1)"),
+        ("(" * 5000, "is no Python that can be read"),
+    ],
+)
 def test_what_is_no_such_file_is_refused(here: Path, content: str, says: str) -> None:
     (here / "net.py").write_text(content)
     assert says in refused("net.py:build").message

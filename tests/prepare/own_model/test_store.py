@@ -185,11 +185,14 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert not list((cache_folder("artifacts") / "own").glob(".draft-*"))
 
 
-@pytest.mark.parametrize(("lie", "says"), [
-    ({"sha256": "../../../etc/passwd"}, "no SHA-256"),
-    ({"beside": {"w": "../x"}}, "no SHA-256"),
-    ({"precision": "fp16"}, "says otherwise of encoder.onnx"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lie", "says"),
+    [
+        ({"sha256": "../../../etc/passwd"}, "no SHA-256"),
+        ({"beside": {"w": "../x"}}, "no SHA-256"),
+        ({"precision": "fp16"}, "says otherwise of encoder.onnx"),
+    ],
+)
 def test_a_record_that_lies_about_the_file(tmp_path: Path, lie: dict[str, Any], says: str) -> None:
     one = read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), {"sequence": 12})
     with refused(says):

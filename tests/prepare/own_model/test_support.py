@@ -62,13 +62,16 @@ def test_a_file_is_planned_in_its_own_precision_and_no_other(tmp_path: Path, ele
         plan.make(Selection("smoke", precisions=("int4",)))
 
 
-@pytest.mark.parametrize(("wish", "says"), [
-    ({"models": ("mlp",)}, "--models names those of this tool"),
-    ({"backends": ("torch", "onnxruntime", "jax")}, "torch, jax read no ONNX file"),
-    ({"scenarios": ("training",)}, "cannot be measured in training: a file says how to answer"),
-    ({"scenarios": ("data-pipeline",)}, "there is no dataset for it"),
-    ({"precisions": ("bf16",)}, "is in fp32, and is measured as it is"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ({"models": ("mlp",)}, "--models names those of this tool"),
+        ({"backends": ("torch", "onnxruntime", "jax")}, "torch, jax read no ONNX file"),
+        ({"scenarios": ("training",)}, "cannot be measured in training: a file says how to answer"),
+        ({"scenarios": ("data-pipeline",)}, "there is no dataset for it"),
+        ({"precisions": ("bf16",)}, "is in fp32, and is measured as it is"),
+    ],
+)
 def test_what_it_is_not_for(tmp_path: Path, wish: dict[str, Any], says: str) -> None:
     one = read(onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier()))
     with refused(says):

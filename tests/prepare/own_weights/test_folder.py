@@ -147,20 +147,24 @@ def test_tensors_become_float32_without_rounding(tmp_path: Path) -> None:
         assert np.array_equal(array, exact)
 
 
-@pytest.mark.parametrize(("content", "reason"), [
-    (b"", "too short"),
-    ((MOST_HEADER_BYTES + 1).to_bytes(8, "little") + b"{}" * 8, "are the most"),
-    ((100).to_bytes(8, "little") + b"{}", "the file has"),
-    (framed(b"[]"), "no JSON object"),
-    (framed(b'{"x": 1}'), "cannot be read"),
-    (framed(b'{"x": ' + b"[" * 100_000), "cannot be read"),
-    (framed(header(x=stored(0, 8, [3])), b"\0" * 8), "not as many bytes"),
-    (framed(header(x=stored(0, 4, [-1])), b"\0" * 4), "cannot be read"),
-    (framed(header(x=stored(4, 8, [1])), b"\0" * 8), "overlaps another, or leaves a hole"),
-    (framed(header(x=stored(0, 4, [1]), y=stored(0, 4, [1])), b"\0" * 4), "overlaps another"),
-    (framed(header(x=stored(0, 4, [1])), b"\0" * 3), "may be cut off"),
-    (framed(header(x=stored(0, 0, [1 << 40, 1 << 40, 1 << 40]))), "not as many bytes"),
-], ids=lambda value: value[:24] if isinstance(value, str) else None)  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "too short"),
+        ((MOST_HEADER_BYTES + 1).to_bytes(8, "little") + b"{}" * 8, "are the most"),
+        ((100).to_bytes(8, "little") + b"{}", "the file has"),
+        (framed(b"[]"), "no JSON object"),
+        (framed(b'{"x": 1}'), "cannot be read"),
+        (framed(b'{"x": ' + b"[" * 100_000), "cannot be read"),
+        (framed(header(x=stored(0, 8, [3])), b"\0" * 8), "not as many bytes"),
+        (framed(header(x=stored(0, 4, [-1])), b"\0" * 4), "cannot be read"),
+        (framed(header(x=stored(4, 8, [1])), b"\0" * 8), "overlaps another, or leaves a hole"),
+        (framed(header(x=stored(0, 4, [1]), y=stored(0, 4, [1])), b"\0" * 4), "overlaps another"),
+        (framed(header(x=stored(0, 4, [1])), b"\0" * 3), "may be cut off"),
+        (framed(header(x=stored(0, 0, [1 << 40, 1 << 40, 1 << 40]))), "not as many bytes"),
+    ],
+    ids=lambda value: value[:24] if isinstance(value, str) else None,
+)
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         mapped(tmp_path / "x", content)

@@ -62,17 +62,21 @@ def changed(path: Path, **fields: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("fields", "says"), [
-    ({"model_type": "t5"}, "family 't5'"),
-    ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'"),
-    ({"hidden_size": -64}, "Expected `int` >= 1"),
-    ({"num_attention_heads": 5}, "not divided into 5 heads"),
-    ({"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 256}, "parameters"),
-    ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
-    ({"num_hidden_layers": 3}, "holds no tensor encoder.layer.2"),
-    ({"num_hidden_layers": 1}, "holds encoder.layer.1"),
-    ({"vocab_size": 121}, "120 × 64, and config.json says 121 × 64"),
-], ids=lambda value: value if isinstance(value, str) else None)  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"model_type": "t5"}, "family 't5'"),
+        ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'"),
+        ({"hidden_size": -64}, "Expected `int` >= 1"),
+        ({"num_attention_heads": 5}, "not divided into 5 heads"),
+        ({"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 256}, "parameters"),
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
+        ({"num_hidden_layers": 3}, "holds no tensor encoder.layer.2"),
+        ({"num_hidden_layers": 1}, "holds encoder.layer.1"),
+        ({"vocab_size": 121}, "120 × 64, and config.json says 121 × 64"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
 def test_a_configuration_that_does_not_fit_is_refused(tmp_path: Path, fields: dict[str, Any], says: str) -> None:
     error = refused(changed(saved.bert(tmp_path / "bert"), **fields))
     assert says in error.message

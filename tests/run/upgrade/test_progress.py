@@ -32,15 +32,18 @@ def counts(found: State) -> tuple[int, ...]:
     return tuple(len(found.of_phase(phase)) for phase in Phase)
 
 
-@pytest.mark.parametrize(("sides", "says"), [
-    ("", "Next: levelfield upgrade next up in this boot and after each reboot: 2 boots on this side."),
-    ("o", "Next: reboot, 1 more boot on this side."),
-    ("oo", "Next: install the new driver, kernel or whatever is to be upgraded, then reboot: 2 boots on"),
-    ("oon", "Next: reboot, 1 more boot on this side."),
-    ("oonn", "Next: go back to the old stack, then reboot: 2 boots there."),
-    ("oonno", "Next: reboot, 1 more boot on this side."),
-    ("oonnoo", "Done: levelfield upgrade verdict up"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sides", "says"),
+    [
+        ("", "Next: levelfield upgrade next up in this boot and after each reboot: 2 boots on this side."),
+        ("o", "Next: reboot, 1 more boot on this side."),
+        ("oo", "Next: install the new driver, kernel or whatever is to be upgraded, then reboot: 2 boots on"),
+        ("oon", "Next: reboot, 1 more boot on this side."),
+        ("oonn", "Next: go back to the old stack, then reboot: 2 boots there."),
+        ("oonno", "Next: reboot, 1 more boot on this side."),
+        ("oonnoo", "Done: levelfield upgrade verdict up"),
+    ],
+)
 def test_what_comes_next_is_said(sides: str, says: str) -> None:
     assert advice(state(sides)).startswith(says)
 
@@ -50,12 +53,15 @@ def test_a_command_that_is_copied_is_one_command() -> None:
     assert advice(state("oonnoo", begun(name="$(sh)"))) == "Done: levelfield upgrade verdict '$(sh)'"
 
 
-@pytest.mark.parametrize(("sides", "side", "says"), [
-    ("", "new", "was not measured in any boot"),
-    ("o", "new", "the old one was measured in 1 of 2 boots"),
-    ("oon", "old", "the new one was measured in 1 of 2 boots"),
-    ("oonno", "new", "The new stack runs again"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sides", "side", "says"),
+    [
+        ("", "new", "was not measured in any boot"),
+        ("o", "new", "the old one was measured in 1 of 2 boots"),
+        ("oon", "old", "the new one was measured in 1 of 2 boots"),
+        ("oonno", "new", "The new stack runs again"),
+    ],
+)
 def test_a_side_that_would_leave_a_phase_incomplete_is_refused(sides: str, side: Side, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says) as caught:
         step(state(sides), here(side))
@@ -94,14 +100,17 @@ def test_a_clock_that_went_back_is_refused() -> None:
     assert step(state("o"), here("old", minute=15)) == Measure(Phase.BEFORE)
 
 
-@pytest.mark.parametrize(("harmed", "says"), [
-    ([], "does not begin"),
-    (events("o")[1:], "does not begin"),
-    ([begun(), begun()], "holds two upgrades"),
-    ([begun(), measured(1)], "counts the run 20260301-000001-run, which it did not begin"),
-    ([*events("o"), measured(1)], "counts the run 20260301-000001-run, which it did not begin, or counted before"),
-    ([*events("o"), Lost(4), measuring(2, "old")], "is damaged in line 4"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("harmed", "says"),
+    [
+        ([], "does not begin"),
+        (events("o")[1:], "does not begin"),
+        ([begun(), begun()], "holds two upgrades"),
+        ([begun(), measured(1)], "counts the run 20260301-000001-run, which it did not begin"),
+        ([*events("o"), measured(1)], "counts the run 20260301-000001-run, which it did not begin, or counted before"),
+        ([*events("o"), Lost(4), measuring(2, "old")], "is damaged in line 4"),
+    ],
+)
 def test_a_damaged_journal_is_refused(harmed: list[Event | Lost], says: str) -> None:
     with pytest.raises(LevelfieldError, match=says) as caught:
         fold(harmed)
