@@ -37,10 +37,16 @@ def none_left(engine: docker.DockerClient, owner: int | None = None) -> bool:
 def said_inside(engine: docker.DockerClient, image: str, code: str, *words: str) -> dict[str, Any]:
     """Run code in a CPU image of ours, with what workers have, and return the JSON object that it prints last."""
     output = engine.containers.run(
-        build(image).tag, ["-P", "-c", code, *words], entrypoint="/opt/levelfield/env/bin/python",
-        environment={"HOME": "/tmp"}, network_mode="none", read_only=True, cap_drop=["ALL"],
-        tmpfs={"/tmp": "rw,exec"}, remove=True,
-    )  # fmt: skip
+        build(image).tag,
+        ["-P", "-c", code, *words],
+        entrypoint="/opt/levelfield/env/bin/python",
+        environment={"HOME": "/tmp"},
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        tmpfs={"/tmp": "rw,exec"},
+        remove=True,
+    )
     answer: dict[str, Any] = json.loads(output.splitlines()[-1])
     return answer
 

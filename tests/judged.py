@@ -8,9 +8,16 @@ from tests.records_builder import make_run
 ITEMS = 40
 LABELS = tuple(number % 7 for number in range(ITEMS))
 PICTURES = DataSet(
-    task="imagenet", title="ImageNet", model="resnet50", metrics=("top-1", "top-5"), sha256="ab" * 32,
-    available=50_000, items=tuple(range(100, 100 + ITEMS)), labels=LABELS, prepared_by={"Pillow": "13.0.0"},
-)  # fmt: skip
+    task="imagenet",
+    title="ImageNet",
+    model="resnet50",
+    metrics=("top-1", "top-5"),
+    sha256="ab" * 32,
+    available=50_000,
+    items=tuple(range(100, 100 + ITEMS)),
+    labels=LABELS,
+    prepared_by={"Pillow": "13.0.0"},
+)
 
 
 def pictures(arm: str, precision: str, wrong: tuple[int, ...]) -> Accuracy:

@@ -93,10 +93,15 @@ CONVERGING = ("mlp", "resnet50")
 READERS = ("onnxruntime", "openvino")
 """They read a finished model, and cannot train."""
 ROOFLINE = Roofline(
-    threads=2, gemm_size=2048, gemm_ns=(57_000_000, 55_000_000, 54_000_000), array_bytes=128 * 2**20,
-    copy_ns=(11_000_000, 10_000_000, 9_000_000), add_ns=(17_000_000, 16_000_000, 15_500_000), blas_threads="2",
+    threads=2,
+    gemm_size=2048,
+    gemm_ns=(57_000_000, 55_000_000, 54_000_000),
+    array_bytes=128 * 2**20,
+    copy_ns=(11_000_000, 10_000_000, 9_000_000),
+    add_ns=(17_000_000, 16_000_000, 15_500_000),
+    blas_threads="2",
     last_cache_bytes=32 * 2**20,
-)  # fmt: skip
+)
 """312 GFLOP/s and 26.8 GB/s."""
 LAUNCH_SD = 0.009
 WINDOW_SD = 0.024
@@ -164,7 +169,11 @@ def make_run(
     blocks = tuple(
         maker.block(
             Case(
-                model=model, scenario=scenario, precision=precision, batch=make_batch(model, scenario), threads=count,
+                model=model,
+                scenario=scenario,
+                precision=precision,
+                batch=make_batch(model, scenario),
+                threads=count,
                 processes=number,
             ),
             tuple(arm for arm in arms if scenario not in ("training", "convergence") or arm.backend not in READERS),
@@ -176,7 +185,7 @@ def make_run(
         for precision in precisions
         for count in threads
         for number in (processes if scenario == "training" else (1,))
-    )  # fmt: skip
+    )
     return Run(
         schema=SCHEMA,
         id="20261121-101500-standard",
@@ -512,10 +521,16 @@ def make_training(error: float) -> TrainingParity:
 def make_noise(elapsed_ns: int, *, steal: float = 0.0) -> Noise:
     """What the machine did; `steal` is a share of one core's time."""
     return Noise(
-        elapsed_ns=elapsed_ns, steal_ns=int(steal * elapsed_ns), pressure_ns=elapsed_ns // 200,
-        others_ns=elapsed_ns // 150, supervisor_ns=elapsed_ns // 500, idle_workers_ns=elapsed_ns // 1000,
-        context_switches=420, major_faults=0, swapped_pages=0,
-    )  # fmt: skip
+        elapsed_ns=elapsed_ns,
+        steal_ns=int(steal * elapsed_ns),
+        pressure_ns=elapsed_ns // 200,
+        others_ns=elapsed_ns // 150,
+        supervisor_ns=elapsed_ns // 500,
+        idle_workers_ns=elapsed_ns // 1000,
+        context_switches=420,
+        major_faults=0,
+        swapped_pages=0,
+    )
 
 
 def make_machine() -> Fingerprint:

@@ -87,8 +87,12 @@ def summaries(
         )
         made.append(
             msgspec.structs.replace(
-                template, id=name(day), started=at(day), record_sha256=f"{day:064x}", results=results,
+                template,
+                id=name(day),
+                started=at(day),
+                record_sha256=f"{day:064x}",
+                results=results,
                 environment=groups,
             )
-        )  # fmt: skip
+        )
     return made

@@ -16,10 +16,18 @@ def use(turn: Turn, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent)
     assert turn.window is not None
     calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
     recorded = DeviceUse(
-        elapsed_ns=ELAPSED_NS, energy_mj=50 * calls, power_mw=300_000, utilisation_percent=90,
-        memory_utilisation_percent=40, sm_clock_mhz=1980, memory_clock_mhz=2619, temperature_c=50, throttled=(),
-        memory_bytes=1 << 30, ecc_errors=0,
-    )  # fmt: skip
+        elapsed_ns=ELAPSED_NS,
+        energy_mj=50 * calls,
+        power_mw=300_000,
+        utilisation_percent=90,
+        memory_utilisation_percent=40,
+        sm_clock_mhz=1980,
+        memory_clock_mhz=2619,
+        temperature_c=50,
+        throttled=(),
+        memory_bytes=1 << 30,
+        ecc_errors=0,
+    )
     return msgspec.structs.replace(turn, device=msgspec.structs.replace(recorded, **changed))
 
 

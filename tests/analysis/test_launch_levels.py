@@ -46,9 +46,15 @@ def slow_start(run: Run, arm: str, factors: tuple[float, ...] = (1.5, 1.2)) -> R
 
 def measured(scenario: str, shape: dict[str, Any], *, slow: bool = True) -> Run:
     run = make_run(
-        models=("mlp",), scenarios=(scenario,), backends=("jax", "torch"), control="jax", generations=7,
-        precision_target=TARGET, max_calls=40, **shape,
-    )  # fmt: skip
+        models=("mlp",),
+        scenarios=(scenario,),
+        backends=("jax", "torch"),
+        control="jax",
+        generations=7,
+        precision_target=TARGET,
+        max_calls=40,
+        **shape,
+    )
     # Throughput is of whole windows: one slow call makes the time of an item differ from the median call.
     return slow_start(run, "jax") if slow else run
 

@@ -45,9 +45,13 @@ def with_noise(run: Run, **changes: object) -> Run:
 def course(step: float, seed: int = 1, generations: int = 10) -> Run:
     """A run of two cases in whose second half the canary is slower by `step`."""
     run = make_run(
-        seed=seed, models=("mlp",), backends=("jax",), scenarios=("latency", "throughput"), generations=generations,
+        seed=seed,
+        models=("mlp",),
+        backends=("jax",),
+        scenarios=("latency", "throughput"),
+        generations=generations,
         rounds=2,
-    )  # fmt: skip
+    )
     last = run.blocks[-1]
     factors = {(last.case.id, each.index): 1 + step for each in last.generations}
     return with_windows(run, CANARY, factors)

@@ -27,9 +27,12 @@ NAMED = {
 def checked(backend: str, model: str) -> dict[str, dict[str, Any]]:
     """Return what is found of the right rule and of each mistake, by its name."""
     done = subprocess.run(
-        [sys.executable, str(CHILD), backend, model], env={**os.environ, "PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, str(CHILD), backend, model],
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     return found

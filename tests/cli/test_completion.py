@@ -26,9 +26,13 @@ def completed(line: str, folder: Path) -> list[str]:
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     done = subprocess.run(
-        ["bash", "-c", asked], cwd=folder, env={**os.environ, "PYTHONPATH": IMPORTS}, check=True, capture_output=True,
+        ["bash", "-c", asked],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": IMPORTS},
+        check=True,
+        capture_output=True,
         text=True,
-    )  # fmt: skip
+    )
     assert done.stderr == ""
     return done.stdout.split()
 

@@ -26,9 +26,12 @@ def test_nothing_changed() -> None:
 
 def test_the_machine_s_facts() -> None:
     new = with_machine(
-        run("b"), kernel={"release": "6.2"}, gpu={"driver": "580.95.05"}, clock={"governor": "powersave"},
+        run("b"),
+        kernel={"release": "6.2"},
+        gpu={"driver": "580.95.05"},
+        clock={"governor": "powersave"},
         cpu={"microcode": "0xff"},
-    )  # fmt: skip
+    )
     old = with_machine(run("a"), gpu={"driver": Absent("no driver answers")}, clock={"governor": "performance"})
     by_title = found([old], [new])
     assert by_title["Kernel"] == [Change("release", "6.1.0-37-amd64", "6.2", "changed")]

@@ -110,9 +110,18 @@ DERIVED = Derived("good", "2026-01-01T00:00:00Z", 5, (ID,), 0.01, 0.9, at_hand=T
 def row(new: list[float], **criteria: float) -> Row:
     case = Case(model="mlp", scenario="latency", precision="fp32", batch=1, threads=2)
     draft = Row(
-        case=case, metric="latency", old_arm="torch", new_arm="torch", verdict=Verdict.UNDECIDABLE,
-        outcome="undecided", old=100.0, new=new[0], ratio=Estimate(1.0), old_replicates=5, new_replicates=len(new),
-    )  # fmt: skip
+        case=case,
+        metric="latency",
+        old_arm="torch",
+        new_arm="torch",
+        verdict=Verdict.UNDECIDABLE,
+        outcome="undecided",
+        old=100.0,
+        new=new[0],
+        ratio=Estimate(1.0),
+        old_replicates=5,
+        new_replicates=len(new),
+    )
     return judged_by_limit(draft, (OLD, new), Gate(**criteria, derived=DERIVED), DERIVED)
 
 

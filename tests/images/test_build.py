@@ -28,9 +28,14 @@ print(json.dumps({"found": sorted((d.name.lower(), d.version) for d in distribut
 
 def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
     output = client.containers.run(
-        image, ["-P", "-c", code], entrypoint="/opt/levelfield/env/bin/python", network_mode="none", read_only=True,
-        cap_drop=["ALL"], remove=True,
-    )  # fmt: skip
+        image,
+        ["-P", "-c", code],
+        entrypoint="/opt/levelfield/env/bin/python",
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        remove=True,
+    )
     assert isinstance(output, bytes)
     return output
 

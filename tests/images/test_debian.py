@@ -31,10 +31,17 @@ PATH = "pool/updates/main/t/tiny/tiny_1.0_all.deb"
 
 def _lock(content: bytes = CONTENT) -> BaseLock:
     package = Package(
-        name="tiny", version="1.0", architecture="all", sha256=hashlib.sha256(content).hexdigest(),
-        sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(), size_bytes=len(content), installed_bytes=1,
-        archive="debian-security", path=PATH, bases=("slim",),
-    )  # fmt: skip
+        name="tiny",
+        version="1.0",
+        architecture="all",
+        sha256=hashlib.sha256(content).hexdigest(),
+        sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(),
+        size_bytes=len(content),
+        installed_bytes=1,
+        archive="debian-security",
+        path=PATH,
+        bases=("slim",),
+    )
     return BaseLock(release="bookworm", architecture="amd64", epoch=1_700_000_000, packages=(package,))
 
 

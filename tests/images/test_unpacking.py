@@ -131,7 +131,11 @@ def test_the_bytes_do_not_depend_on_the_machine(
         f"print(unpacking.unpack(map(pathlib.Path, sys.argv[1:]), {NEWEST_S}, io.BytesIO()).diff_id)"
     )
     result = subprocess.run(
-        [sys.executable, "-c", program, *map(str, everything)], capture_output=True, text=True, check=True,
-        umask=umask, env=os.environ | environment,
-    )  # fmt: skip
+        [sys.executable, "-c", program, *map(str, everything)],
+        capture_output=True,
+        text=True,
+        check=True,
+        umask=umask,
+        env=os.environ | environment,
+    )
     assert result.stdout.strip() == _unpack(everything)[0]

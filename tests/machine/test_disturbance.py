@@ -6,9 +6,16 @@ from levelfield.record.disturbance import sentence
 from levelfield.record.schema import Absent, Noise
 
 QUIET = Noise(
-    elapsed_ns=500_000_000, steal_ns=0, pressure_ns=5_000_000, others_ns=10_000_000, supervisor_ns=1_000_000,
-    idle_workers_ns=1_000_000, context_switches=300, major_faults=0, swapped_pages=0,
-)  # fmt: skip
+    elapsed_ns=500_000_000,
+    steal_ns=0,
+    pressure_ns=5_000_000,
+    others_ns=10_000_000,
+    supervisor_ns=1_000_000,
+    idle_workers_ns=1_000_000,
+    context_switches=300,
+    major_faults=0,
+    swapped_pages=0,
+)
 
 
 def turns(count: int = 8, **changes: int | Absent) -> list[Noise]:

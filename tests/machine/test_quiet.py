@@ -15,9 +15,16 @@ from tests.machine.folders import states, write
 from tests.machine.processes import ASLEEP, BUSY, known, process
 
 QUIET = Noise(
-    elapsed_ns=1_000_000_000, steal_ns=0, pressure_ns=0, others_ns=0, supervisor_ns=0, idle_workers_ns=0,
-    context_switches=100, major_faults=0, swapped_pages=0,
-)  # fmt: skip
+    elapsed_ns=1_000_000_000,
+    steal_ns=0,
+    pressure_ns=0,
+    others_ns=0,
+    supervisor_ns=0,
+    idle_workers_ns=0,
+    context_switches=100,
+    major_faults=0,
+    swapped_pages=0,
+)
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,16 @@ from levelfield.record.schema import Arm
         (
             "onnxruntime@1.30.0+graph=basic+launcher=docker+spinning=off#2",
             Arm(
-                "onnxruntime", "onnxruntime", version="1.30.0", settings={"graph": "basic", "spinning": "off"},
-                ordinal=2, launcher="docker",
+                "onnxruntime",
+                "onnxruntime",
+                version="1.30.0",
+                settings={"graph": "basic", "spinning": "off"},
+                ordinal=2,
+                launcher="docker",
             ),
         ),
     ],
-)  # fmt: skip
+)
 def test_an_arm_is_read_from_its_id(text: str, arm: Arm) -> None:
     assert arms.parse(text) == arm
     assert arm.id == text

@@ -79,9 +79,13 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
     made = make(selection, available=CPUS)
     typed = bench.make_context("bench", shlex.split(rerun(of_plan(made)))[2:]).params
     again = Selection(
-        typed["profile"], models=typed["models"], backends=typed["backends"], scenarios=typed["scenarios"],
-        batches=typed["batches"], control=typed["control"],
-    )  # fmt: skip
+        typed["profile"],
+        models=typed["models"],
+        backends=typed["backends"],
+        scenarios=typed["scenarios"],
+        batches=typed["batches"],
+        control=typed["control"],
+    )
     cases = [[block.case.id for block in each.blocks] for each in (made, make(again, available=CPUS))]
     assert cases[0] == cases[1]
 

@@ -49,9 +49,13 @@ def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
 def test_an_arm_is_named_with_or_without_the_variant_that_the_machine_chose(name: str) -> None:
     here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
     selected = Selection(
-        models=("mlp",), backends=("torch", "jax"), scenarios=("latency-device",), variant="auto", control="torch",
+        models=("mlp",),
+        backends=("torch", "jax"),
+        scenarios=("latency-device",),
+        variant="auto",
+        control="torch",
         inject=("5%", name),
-    )  # fmt: skip
+    )
     made = make(selected, available=CPUS, here=here)
     assert made.injected == ("torch@cu13#2",), "a run on the GPU alone has a control too"
 

@@ -43,10 +43,15 @@ def unfold(run: Run) -> Iterator[Event]:
     bare = tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks)
     yield Started(
         msgspec.structs.replace(
-            run, blocks=bare, finished=None, supervisor_window_share=Absent("not yet"), warnings=(),
-            roofline=Absent("not yet"), time_spent_s=None,
+            run,
+            blocks=bare,
+            finished=None,
+            supervisor_window_share=Absent("not yet"),
+            warnings=(),
+            roofline=Absent("not yet"),
+            time_spent_s=None,
         )
-    )  # fmt: skip
+    )
     yield RooflineKnown(run.roofline)
     for block in run.blocks:
         name = block.case.id

@@ -13,9 +13,16 @@ from tests.records_builder import make_machine, make_run
 from tests.report.plain import plain
 
 ONE = Image(
-    name="torch", variant="cpu", launcher="docker", image_id="sha256:1", base="debian 1", lock_sha256="a",
-    recipe_sha256="r", worker_sha256="w", distributions={"numpy": "2.4.6", "torch": "2.13.0"},
-)  # fmt: skip
+    name="torch",
+    variant="cpu",
+    launcher="docker",
+    image_id="sha256:1",
+    base="debian 1",
+    lock_sha256="a",
+    recipe_sha256="r",
+    worker_sha256="w",
+    distributions={"numpy": "2.4.6", "torch": "2.13.0"},
+)
 OTHER = msgspec.structs.replace(
     ONE, name="jax", image_id="sha256:2", base="debian 2", lock_sha256="b", distributions={"numpy": "2.4.6", "jax": "1"}
 )
@@ -85,13 +92,26 @@ def test_of_gpus_the_one_that_was_used_is_essential() -> None:
 HOSTILE = "<script>alert(1)</script>"
 NAME = "bert-1a2b3c4d+layers=2"
 WEIGHTS = OwnWeights(
-    model=NAME, family="bert", sha256="1a2b3c4d" * 8, files={"config.json": "f" * 64, HOSTILE: "e" * 64},
-    size_bytes=1234, dtypes=("BF16",), config={"num_hidden_layers": "2", "hidden_act": HOSTILE},
-)  # fmt: skip
+    model=NAME,
+    family="bert",
+    sha256="1a2b3c4d" * 8,
+    files={"config.json": "f" * 64, HOSTILE: "e" * 64},
+    size_bytes=1234,
+    dtypes=("BF16",),
+    config={"num_hidden_layers": "2", "hidden_act": HOSTILE},
+)
 NETWORK = OwnFile(
-    model="net-build-1a2b3c4d", file=HOSTILE, sha256="1a2b3c4d" * 8, size_bytes=12, inputs=(), outputs=(),
-    precision="fp32", opset=0, function="build", framework="torch",
-)  # fmt: skip
+    model="net-build-1a2b3c4d",
+    file=HOSTILE,
+    sha256="1a2b3c4d" * 8,
+    size_bytes=12,
+    inputs=(),
+    outputs=(),
+    precision="fp32",
+    opset=0,
+    function="build",
+    framework="torch",
+)
 
 
 def page(run: Run) -> str:

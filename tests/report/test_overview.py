@@ -73,9 +73,12 @@ def test_the_best_arm_is_joined_only_where_another_is_not_separated_from_it() ->
 def test_arms_without_numbers_say_why_and_stand_last() -> None:
     crash = Failure(stage="load", kind="crashed", message="It ended.")
     run = make_run(
-        models=("mlp",), scenarios=("latency",), failures={("jax", "mlp"): crash}, unequal=[("torch", "mlp")],
+        models=("mlp",),
+        scenarios=("latency",),
+        failures={("jax", "mlp"): crash},
+        unequal=[("torch", "mlp")],
         control="openvino",
-    )  # fmt: skip
+    )
     (table,) = of(analyse(run))
     assert [(line.arm, line.cells[0].value) for line in table.lines[-2:]] == [("torch", "not equal"), ("jax", "failed")]
     assert len(table.lines) == 7, "a control is no arm of its own"

@@ -27,9 +27,14 @@ pytestmark = pytest.mark.browser
 
 CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="x" * 3000)
 RUN = make_run(
-    window_seconds=0.15, max_calls=5000, rounds=3, control="onnxruntime", failures={("jax", "bert"): CRASH},
-    unequal=[("torch", "resnet50")], disturbed=[1],
-)  # fmt: skip
+    window_seconds=0.15,
+    max_calls=5000,
+    rounds=3,
+    control="onnxruntime",
+    failures={("jax", "bert"): CRASH},
+    unequal=[("torch", "resnet50")],
+    disturbed=[1],
+)
 ANALYSIS = analyse(RUN)
 
 

@@ -63,9 +63,13 @@ def test_page_and_terminal_show_both() -> None:
 
 def test_processes_have_a_section_of_their_own() -> None:
     run = make_run(
-        models=("mlp",), backends=("jax", "torch"), scenarios=("training",), threads=(1,), processes=(1, 2),
+        models=("mlp",),
+        backends=("jax", "torch"),
+        scenarios=("training",),
+        threads=(1,),
+        processes=(1, 2),
         max_calls=20,
-    )  # fmt: skip
+    )
     analysis = analyse(run)
     page = html.render(run, analysis)
     assert 'id="processes"' in page

@@ -14,9 +14,13 @@ SECONDS = 80.0
 def identical(noise_scale: float = 1.0) -> Run:
     """A comparison of two programs that are the same."""
     return make_run(
-        models=("mlp",), backends=("jax",), control="jax", scenarios=("latency",), generations=20,
+        models=("mlp",),
+        backends=("jax",),
+        control="jax",
+        scenarios=("latency",),
+        generations=20,
         noise_scale=noise_scale,
-    )  # fmt: skip
+    )
 
 
 def spells(*seconds: float) -> list[tuple[float, MachineProbe]]:

@@ -29,9 +29,13 @@ def test_they_are_measured_beside_built_in_ones(
     folders = [plugged.install(each, tmp_path / each.name) for each in projects]
     equal = ("example", *(each for each in others if each != "mxnet"), "onnxruntime")
     selection = Selection(
-        profile="smoke", models=("linear",), backends=("example", *others, "onnxruntime"), scenarios=("latency",),
-        threads=(1,), control="none",
-    )  # fmt: skip
+        profile="smoke",
+        models=("linear",),
+        backends=("example", *others, "onnxruntime"),
+        scenarios=("latency",),
+        threads=(1,),
+        control="none",
+    )
     with plugged.seen(*folders):
         found = once(selection, tmp_path / "reports", "docker")
     assert found.code == 0, found.out

@@ -19,9 +19,14 @@ ENGINES = {
 @pytest.mark.docker
 def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: Path) -> None:
     asked = plan.Selection(
-        profile="smoke", models=("mlp",), backends=tuple(ENGINES), scenarios=("training",), batches=(64,),
-        processes=(2,), control="none",
-    )  # fmt: skip
+        profile="smoke",
+        models=("mlp",),
+        backends=tuple(ENGINES),
+        scenarios=("training",),
+        batches=(64,),
+        processes=(2,),
+        control="none",
+    )
     found = once(asked, reports, "docker")
     (block,) = found.run.blocks
     (generation,) = block.generations

@@ -22,19 +22,29 @@ def image(name: str = "canary") -> Image:
     """The image of a backend, with the real digests of this checkout."""
     lock = catalogue.lock(name)
     return Image(
-        name=name, variant="cpu", launcher="docker", tag=f"levelfield/{name}:0123", image_id=f"sha256:{'1' * 64}",
-        layers=(f"sha256:{'2' * 64}",), lock_sha256=lock.sha256, base=base.describe("slim").label,
+        name=name,
+        variant="cpu",
+        launcher="docker",
+        tag=f"levelfield/{name}:0123",
+        image_id=f"sha256:{'1' * 64}",
+        layers=(f"sha256:{'2' * 64}",),
+        lock_sha256=lock.sha256,
+        base=base.describe("slim").label,
         distributions=lock.versions,
-    )  # fmt: skip
+    )
 
 
 @functools.cache
 def small() -> Run:
     """A record of five launches."""
     run = make_run(
-        models=("mlp",), backends=("jax", "onnxruntime"), scenarios=("latency", "memory"), rounds=3, max_calls=12,
+        models=("mlp",),
+        backends=("jax", "onnxruntime"),
+        scenarios=("latency", "memory"),
+        rounds=3,
+        max_calls=12,
         window_seconds=0.05,
-    )  # fmt: skip
+    )
     images = tuple(map(image, ("canary", "jax", "onnxruntime")))
     for each in images[1:]:
         version = each.distributions[each.name]

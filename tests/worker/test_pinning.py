@@ -25,9 +25,13 @@ binds = pytest.mark.skipif(bool(cannot), reason=cannot or "memory can be bound")
 
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": IMPORTS, **variables}, capture_output=True, text=True,
-        check=False, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": IMPORTS, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 @binds

@@ -45,9 +45,12 @@ print(leader.replica.rank, len(os.sched_getaffinity(0)), loaded.version)
 
 def lead(code: str, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", LEADER + code], env=os.environ | {"PYTHONPATH": IMPORTS} | variables,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", LEADER + code],
+        env=os.environ | {"PYTHONPATH": IMPORTS} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two processes need two CPUs")

@@ -55,10 +55,16 @@ def test_the_decoder_is_that_of_transformers() -> None:
     w = weights.make(models.get("decoder"))
     ids = np.stack([decoder.seeded_tokens(name, 160) for name in ("one", "two")])
     config = transformers.LlamaConfig(
-        vocab_size=decoder.VOCABULARY, hidden_size=decoder.HIDDEN, intermediate_size=decoder.INNER,
-        num_hidden_layers=decoder.LAYERS, num_attention_heads=decoder.HEADS, num_key_value_heads=decoder.KEY_HEADS,
-        max_position_embeddings=decoder.CONTEXT, rms_norm_eps=decoder.EPSILON, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=decoder.VOCABULARY,
+        hidden_size=decoder.HIDDEN,
+        intermediate_size=decoder.INNER,
+        num_hidden_layers=decoder.LAYERS,
+        num_attention_heads=decoder.HEADS,
+        num_key_value_heads=decoder.KEY_HEADS,
+        max_position_embeddings=decoder.CONTEXT,
+        rms_norm_eps=decoder.EPSILON,
+        attn_implementation="eager",
+    )
     oracle = transformers.LlamaForCausalLM(config).double().eval()
     oracle.load_state_dict({name: torch.tensor(array).double() for name, array in w.items()}, strict=True)
     expected = decoder_reference.logits(w, ids, 0)
