@@ -17,14 +17,9 @@ BROWSER_EXPECTED = "LEVELFIELD_EXPECT_BROWSER"
 VIEWS = tuple((width, scheme) for width in (1400, 768, 390) for scheme in ("light", "dark"))
 """Widths of a window, of a desk, a tablet and a phone, each in both colour schemes."""
 SWITCHES = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 
 
 def find(*names: str) -> str:

@@ -106,13 +106,9 @@ class Harness:
         try:
             with quickly():
                 RunInProgress(
-                    self.folder,
-                    where or site(self.plan),
-                    listener or SilentListener(),
-                    resumed=resumed,
-                    budget_seconds=budget_seconds,
-                    undecided=undecided,
-                ).measure()
+                    self.folder, where or site(self.plan), listener or SilentListener(), resumed=resumed,
+                    budget_seconds=budget_seconds, undecided=undecided,
+                ).measure()  # fmt: skip
         finally:
             assert not workers()
         run = self.record()

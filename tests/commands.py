@@ -62,19 +62,10 @@ class Command:
         self._out = (folder / f"out-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._err = (folder / f"err-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._process = subprocess.Popen(
-            [*within, sys.executable, "-m", *module, *map(str, words)],
-            stdout=self._out,
-            stderr=self._err,
-            stdin=subprocess.DEVNULL,
-            cwd=folder,
-            env={
-                **os.environ,
-                **SHOWN,
-                "PYTHONPATH": IMPORTS,
-                "PYTHONFAULTHANDLER": "1",
-                **(environment or {}),
-            },
-        )
+            [*within, sys.executable, "-m", *module, *map(str, words)], stdout=self._out, stderr=self._err,
+            stdin=subprocess.DEVNULL, cwd=folder,
+            env={**os.environ, **SHOWN, "PYTHONPATH": IMPORTS, "PYTHONFAULTHANDLER": "1", **(environment or {})},
+        )  # fmt: skip
         self.pid = self._process.pid
 
     @property
@@ -106,21 +97,21 @@ class Command:
         return self
 
 
-def run(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Command:
-    """Run a command to its end."""
-    return Command(*words, folder=folder, environment=environment).wait()
+def run(
+    *words: str | Path, folder: Path, environment: dict[str, str] | None = None, code: int | None = None
+) -> Command:
+    """Run a command to its end, and check its exit code where one is given."""
+    done = Command(*words, folder=folder, environment=environment).wait()
+    assert code in {None, done.code}, done.err + done.out
+    return done
 
 
 def python(code: str, *words: str | Path, **variables: str) -> str:
     """Run a program in an interpreter of its own, which finds the package and the tests; return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORTS, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-c", code, *map(str, words)], cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORTS, **variables}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
@@ -133,7 +124,9 @@ class Called(NamedTuple):
     err: str
 
 
-def call(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Called:
+def call(
+    *words: str | Path, folder: Path, environment: dict[str, str] | None = None, code: int | None = None
+) -> Called:
     """Call the command in this process, from its words to its exit code: for what it makes of files and of mistakes.
 
     A process of its own takes a second of CPU time to import everything. What depends on the process (signals, limits,
@@ -149,13 +142,14 @@ def call(*words: str | Path, folder: Path, environment: dict[str, str] | None = 
         try:
             main()
         except SystemExit as end:
-            code = end.code
+            ended = end.code
         finally:
             signal.signal(signal.SIGTERM, before)
-    assert isinstance(code, int), code
+    assert isinstance(ended, int), ended
     printed, said = (each.buffer.getvalue().decode() for each in (out, err))
+    assert code in {None, ended}, said + printed
     check_reports(printed, folder)
-    return Called(code, printed, said)
+    return Called(ended, printed, said)
 
 
 def one_clear_sentence(command: Ended, *says: str, code: int = 2) -> None:

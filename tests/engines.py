@@ -97,20 +97,15 @@ class PrivateEngine:
         self._process = subprocess.Popen(
             # In a network namespace of its own: an engine without a bridge deletes the one that is there, `docker0`.
             [
-                "unshare",
-                "--net",
-                "--mount",
-                "sh",
-                "-c",
-                "".join(map(_hide, self._hidden)) + 'ip link set lo up; exec "$@"',
-                "sh",
+                "unshare", "--net", "--mount", "sh", "-c",
+                "".join(map(_hide, self._hidden)) + 'ip link set lo up; exec "$@"', "sh",
             ]
             + ["dockerd", "--host", self.host, "--bridge=none", "--iptables=false"]
             + [*self._options]
             + [word for option, name in folders.items() for word in (option, str(self.folder / name))],
             stdout=self._log,
             stderr=self._log,
-        )
+        )  # fmt: skip
         assert eventually(lambda: self._process.poll() is not None or self._answers()), self.log()
         assert self._process.poll() is None, self.log()
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
@@ -14,6 +15,7 @@ import numpy as np
 
 from levelfield.backends.precisions import why_not
 from levelfield.plan import Plan
+from levelfield.record import files
 from levelfield.record.disturbance import Disturbed, Reason
 from levelfield.record.schema import (
     SCHEMA,
@@ -54,30 +56,17 @@ from levelfield.zoo import models as zoo
 BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 MODELS = ("mlp", "resnet50", "bert")
 IMAGES = {
-    "torch": "torch",
-    "torch-compile": "torch",
-    "tensorflow": "tensorflow",
-    "tensorflow-xla": "tensorflow",
-    "jax": "jax",
-    "onnxruntime": "onnxruntime",
-    "openvino": "openvino",
-}
+    "torch": "torch", "torch-compile": "torch", "tensorflow": "tensorflow", "tensorflow-xla": "tensorflow",
+    "jax": "jax", "onnxruntime": "onnxruntime", "openvino": "openvino",
+}  # fmt: skip
 VERSIONS = {
-    "torch": "2.13.0+cpu",
-    "tensorflow": "2.21.0",
-    "jax": "0.10.1",
-    "onnxruntime": "1.31.1",
-    "openvino": "2026.4.1",
-}
+    "torch": "2.13.0+cpu", "tensorflow": "2.21.0", "jax": "0.10.1", "onnxruntime": "1.31.1", "openvino": "2026.4.1",
+}  # fmt: skip
 MODES = {
-    "torch": "eager",
-    "torch-compile": "torch.compile, inductor, static shapes",
-    "tensorflow": "tf.function, concrete",
-    "tensorflow-xla": "tf.function, jit_compile",
-    "jax": "jit, compiled ahead of time",
-    "onnxruntime": "ORT_SEQUENTIAL",
-    "openvino": "synchronous, one request",
-}
+    "torch": "eager", "torch-compile": "torch.compile, inductor, static shapes",
+    "tensorflow": "tf.function, concrete", "tensorflow-xla": "tf.function, jit_compile",
+    "jax": "jit, compiled ahead of time", "onnxruntime": "ORT_SEQUENTIAL", "openvino": "synchronous, one request",
+}  # fmt: skip
 CANARY = "numpy"
 
 LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
@@ -168,16 +157,10 @@ def make_run(
         Each a case of its own; who does not compute in a precision on a CPU is absent from it.
     """
     maker = _Maker(
-        rng=np.random.default_rng(seed),
-        rounds=rounds,
-        window_ns=int(window_seconds * 1e9),
-        max_calls=max_calls,
-        slower=dict(slower or {}),
-        failures=dict(failures or {}),
-        unequal=frozenset(unequal),
-        disturbed=frozenset(disturbed),
-        noise_scale=noise_scale,
-    )
+        rng=np.random.default_rng(seed), rounds=rounds, window_ns=int(window_seconds * 1e9), max_calls=max_calls,
+        slower=dict(slower or {}), failures=dict(failures or {}), unequal=frozenset(unequal),
+        disturbed=frozenset(disturbed), noise_scale=noise_scale,
+    )  # fmt: skip
     arms = [Arm(backend=name, image=IMAGES[name]) for name in backends]
     if control is not None:
         arms.append(Arm(backend=control, image=IMAGES[control], ordinal=2))
@@ -258,25 +241,21 @@ def make_run(
     )
 
 
+def kept(run: Run, folder: Path) -> Path:
+    """Write a run's record into a folder that may be new; return the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return files.write(run, folder)
+
+
 def of_plan(made: Plan) -> Run:
     """Make the record of a run that has just begun with a plan."""
     run = make_run(models=("mlp",), scenarios=("memory",), generations=1)
     settings = msgspec.structs.replace(
-        run.settings,
-        profile=made.profile.name,
-        models=made.models,
-        backends=made.backends,
-        scenarios=made.scenarios,
-        precisions=made.precisions,
-        batches=made.batches,
-        training_batches=made.training_batches,
-        threads=max(made.threads),
-        thread_counts=made.threads if len(made.threads) > 1 else (),
-        cpus=made.cpus,
-        cpus_requested=made.cpus_requested,
-        generations=made.profile.generations,
-        rounds=made.profile.rounds,
-    )
+        run.settings, profile=made.profile.name, models=made.models, backends=made.backends, scenarios=made.scenarios,
+        precisions=made.precisions, batches=made.batches, training_batches=made.training_batches,
+        threads=max(made.threads), thread_counts=made.threads if len(made.threads) > 1 else (), cpus=made.cpus,
+        cpus_requested=made.cpus_requested, generations=made.profile.generations, rounds=made.profile.rounds,
+    )  # fmt: skip
     return msgspec.structs.replace(run, settings=settings, blocks=made.blocks)
 
 
@@ -373,15 +352,10 @@ class _Maker:
         window_ns = int(samples.sum()) + 200 * calls
         return Window(
             rewarm_ns=(int(typical_ns * 1.2), int(typical_ns * 1.05)),
-            samples_ns=tuple(int(value) for value in samples),
-            window_ns=window_ns,
-            user_ns=int(window_ns * 1.88),
-            system_ns=int(window_ns * 0.04),
-            voluntary_switches=4 * calls,
-            involuntary_switches=2,
-            minor_faults=3,
+            samples_ns=tuple(int(value) for value in samples), window_ns=window_ns, user_ns=int(window_ns * 1.88),
+            system_ns=int(window_ns * 0.04), voluntary_switches=4 * calls, involuntary_switches=2, minor_faults=3,
             major_faults=0,
-        )
+        )  # fmt: skip
 
     def launch(self, case: Case, arm: Arm, index: int) -> Launch:
         failure = self.failure(case, arm)
@@ -449,15 +423,11 @@ class _Maker:
         level_ns = self.level_ns(case, arm) * self.jitter(LAUNCH_SD)
         own = tuple(self.window(level_ns * self.jitter(WINDOW_SD)) for _ in range(4))
         plain = LoadGenTest(
-            valid=True,
-            why_invalid="",
-            queries=100,
-            samples=100 * case.batch,
+            valid=True, why_invalid="", queries=100, samples=100 * case.batch,
             percentiles_ns={"50.00": int(level_ns), "90.00": int(1.05 * level_ns), "99.00": int(1.1 * level_ns)},
-            per_second=1e9 * case.batch / level_ns,
-            elapsed_ns=int(1e9),
+            per_second=1e9 * case.batch / level_ns, elapsed_ns=int(1e9),
             summary="MLPerf Results Summary\nResult is : VALID",
-        )
+        )  # fmt: skip
         tests: tuple[LoadGenTest, ...] = (plain,)
         match case.definition.driven_as:
             case "SingleStream":
@@ -473,29 +443,22 @@ class _Maker:
             case "Server":
                 tests = tuple(self.at_rate(plain, level_ns, share) for share in (0.3, 0.5, 0.7, 0.85, 0.77, 0.81))
         return LoadGenLaunch(
-            version="6.0.17 @ d6147c7eb7",
-            scenario=case.definition.driven_as or "SingleStream",
+            version="6.0.17 @ d6147c7eb7", scenario=case.definition.driven_as or "SingleStream",
             settings={"min_duration_ms": 1000.0, "performance_sample_count_override": 4.0},
-            rules={"min_duration_ms": 600_000.0, "performance_sample_count_override": 1024.0},
-            tests=tests,
+            rules={"min_duration_ms": 600_000.0, "performance_sample_count_override": 1024.0}, tests=tests,
             own=own if len(tests) == 4 else own[:1],
-            target_ns=int(8 * level_ns) if case.definition.driven_as == "Server" else None,
-            detail=":::MLLOG {}",
+            target_ns=int(8 * level_ns) if case.definition.driven_as == "Server" else None, detail=":::MLLOG {}",
             noise=make_noise(self.window_ns, steal=0.001),
-        )
+        )  # fmt: skip
 
     def at_rate(self, plain: LoadGenTest, level_ns: float, share: float) -> LoadGenTest:
         held = share < 0.8
         p99 = level_ns * (1 + 1 / (1 - share)) if held else 30 * level_ns
         return msgspec.structs.replace(
-            plain,
-            valid=held,
-            why_invalid="" if held else "the latency target was not held",
-            percentiles_ns={"50.00": int(level_ns), "99.00": int(p99)},
-            offered_per_second=share * 1e9 / level_ns,
-            late=0 if held else 40,
-            not_served=0 if held else 3,
-        )
+            plain, valid=held, why_invalid="" if held else "the latency target was not held",
+            percentiles_ns={"50.00": int(level_ns), "99.00": int(p99)}, offered_per_second=share * 1e9 / level_ns,
+            late=0 if held else 40, not_served=0 if held else 3,
+        )  # fmt: skip
 
     def convergence(self, case: Case, arm: Arm, index: int) -> Convergence:
         """Every seed of every arm is there after as many steps: 90, 100, 110, 120, 90, …; accuracy grows evenly."""
@@ -573,19 +536,15 @@ def make_noise(elapsed_ns: int, *, steal: float = 0.0) -> Noise:
 def make_machine() -> Fingerprint:
     return {
         "cpu": {
-            "model": "AMD EPYC 9R45",
-            "cores": 2,
-            "threads": 2,
-            "l3_cache_bytes": 33_554_432,
-            "flags": "avx2 avx512f avx512_bf16 fma",
-            "microcode": "0xb002151",
+            "model": "AMD EPYC 9R45", "cores": 2, "threads": 2, "l3_cache_bytes": 33_554_432,
+            "flags": "avx2 avx512f avx512_bf16 fma", "microcode": "0xb002151",
             "governor": Absent("the hypervisor shows no cpufreq"),
         },
         "memory": {"total bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
         "kernel": {"release": "6.1.0-37-amd64", "boot_parameters": "quiet"},
         "system": {"distribution": "Debian GNU/Linux 12 (bookworm)", "virtualisation": "kvm"},
         "engine": {"name": "docker", "version": "20.10.24", "cgroup": 1},
-    }
+    }  # fmt: skip
 
 
 def turns_of(*blocks: Block) -> Iterator[Turn]:

@@ -57,8 +57,7 @@ def follow(title: str, tree: Path) -> Change:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tree")
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "suite", folder / "suite", ignore=ignored)
+    shutil.copytree(ROOT / "suite", folder / "suite", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "images", folder / "images")
     return folder
 

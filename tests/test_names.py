@@ -17,9 +17,6 @@ def test_what_no_file_can_be_called_is_refused(name: str) -> None:
 
 def test_a_noun_agrees_with_its_number() -> None:
     assert [plural(number, "wheel") for number in (0, 1, 2, 1000)] == [
-        "0 wheels",
-        "1 wheel",
-        "2 wheels",
-        "1\u202f000 wheels",
-    ]
+        "0 wheels", "1 wheel", "2 wheels", "1\u202f000 wheels",
+    ]  # fmt: skip
     assert plural(2, "file is", "files are") == "2 files are"

@@ -180,11 +180,7 @@ def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
         ("mlp", "from levelfield.zoo.mlp import MODEL", "a built-in model has this name"),
         ("other", "from levelfield.zoo.mlp import MODEL", "its Model is called 'mlp'"),
         ("other", "MODEL = 3", "is a int and no Model"),
-        (
-            "other",
-            _RENAMED,
-            "its folder is in levelfield.zoo",
-        ),
+        ("other", _RENAMED, "its folder is in levelfield.zoo"),
     ],
 )
 def test_a_broken_model_says_why(folder: Path, name: str, code: str, reason: str) -> None:
@@ -238,8 +234,7 @@ def test_a_command_has_its_section_and_a_broken_one_says_why(folder: Path, code:
     (folder / "brings_command" / "__init__.py").write_text(code)
     plugged.metadata(folder, "brings-command", "1.0", {COMMANDS: {name: "brings_command:brew"}})
     environment = {"PYTHONPATH": f"{folder}:{commands.IMPORTS}"}
-    helped = commands.run("--help", folder=folder, environment=environment)
-    assert helped.code == 0, helped.err
+    helped = commands.run("--help", folder=folder, environment=environment, code=0)
     if name == "brew":
         assert "\n  brew " in helped.out.partition(f"{sections.PLUGINS}:")[2]
         done = commands.run("brew", *(["--strong"] if reason else []), folder=folder, environment=environment)

@@ -40,8 +40,7 @@ def case(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("smoke")
     folder.chmod(0o755)
     reports = folder / "reports"
-    built = run("images", "build", "canary", *BACKENDS, folder=folder)
-    assert built.code == 0, built.err + built.out
+    run("images", "build", "canary", *BACKENDS, folder=folder, code=0)
     command = Command("bench", *SHORT, "--backends", ",".join(BACKENDS), "--reports", reports, folder=folder)
     until_a_round(command, reports)
     command.send(signal.SIGKILL)
@@ -59,8 +58,7 @@ def test_a_killed_run_is_resumed(case: Case) -> None:
     assert case.resumed.code == 0, case.resumed.err + case.resumed.out
     assert case.killed.finished is None
     assert case.run.finished
-    assert case.run.id == case.killed.id
-    assert len(case.run.resumed) == 1
+    assert (case.run.id, len(case.run.resumed)) == (case.killed.id, 1)
     kept = case.killed.blocks[0].generations
     assert kept
     assert case.run.blocks[0].generations[: len(kept)] == kept
@@ -91,8 +89,7 @@ def test_images_are_named_by_what_is_in_them(case: Case) -> None:
 def test_the_report_is_made_again_to_the_byte(case: Case) -> None:
     page = (case.report / REPORT).read_bytes()
     assert str(case.folder).encode() not in page + files.content_of(case.report)
-    again = run("report", case.report, folder=case.folder)
-    assert again.code == 0, again.err
+    run("report", case.report, folder=case.folder, code=0)
     assert (case.report / REPORT).read_bytes() == page
 
 
@@ -125,9 +122,8 @@ def test_two_arms_are_compared(engine: docker.DockerClient, tmp_path: Path) -> N
     words = ("ab", "onnxruntime", "onnxruntime", "--inject", "200%@onnxruntime#2", "--models", "mlp")
     command = run(
         *words, "--scenarios", "latency", "--precision-target", "80%", "--budget", "2m", "--reports",
-        tmp_path / "reports", folder=tmp_path,
+        tmp_path / "reports", folder=tmp_path, code=1,
     )  # fmt: skip
-    assert command.code == 1, command.err + command.out
     assert "was slowed down by 200% on purpose" in " ".join(command.out.split())
     assert none_left(engine, command.pid)
 
@@ -140,7 +136,6 @@ def test_a_mistake_is_one_sentence(tmp_path: Path) -> None:
 def test_page_and_site_under_axe(case: Case, browser: webdriver.Chrome) -> None:
     """Light on a desk and dark on a phone: accessible, silent, and nothing is asked of anybody else."""
     site = case.folder / "site"
-    published = run("publish", "--reports", case.folder / "reports", "--out", site, folder=case.folder)
-    assert published.code == 0, published.err
+    run("publish", "--reports", case.folder / "reports", "--out", site, folder=case.folder, code=0)
     for page in (case.report / REPORT, site / "index.html"):
         check_page(browser, page)

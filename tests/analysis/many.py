@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,23 +24,15 @@ NOISE_SD = 0.008
 """Of a run's estimate around its level: a few times the launches' divided by the root of their number."""
 
 
-def small_run(**options: Any) -> Run:
-    """Make a record of one model and two backends."""
-    small: dict[str, Any] = {
-        "models": ("mlp",),
-        "backends": ("onnxruntime", "openvino"),
-        "generations": 5,
-        "rounds": 2,
-        "max_calls": 5,
-    }
-    return make_run(**(small | options))
+small_run = partial(
+    make_run, models=("mlp",), backends=("onnxruntime", "openvino"), generations=5, rounds=2, max_calls=5
+)
 
 
 def write_run(run: Run, folder: Path, *, summarised: bool = True) -> Summary:
     """Write a record as the end of a run does, with its summary beside it where asked."""
     folder.mkdir(parents=True)
-    record = files.write(run, folder)
-    content = record.read_bytes()
+    content = files.write(run, folder).read_bytes()
     sha256, size = hashlib.sha256(content).hexdigest(), len(content)
     made = summary.summarise(run, analysis.analyse(run), record_sha256=sha256, record_bytes=size)
     made = kept.sealed(made, installation_key())

@@ -8,8 +8,7 @@ from tests.records_builder import make_run
 
 
 def test_an_empty_record_is_analysed() -> None:
-    run = msgspec.structs.replace(make_run(), blocks=())
-    analysis = analyse(run)
+    analysis = analyse(msgspec.structs.replace(make_run(), blocks=()))
     assert analysis.blocks == ()
     assert analysis.canary is None
     assert analysis.noise is None

@@ -1,21 +1,14 @@
 """Groups of cases that differ in one property alone."""
 
+from functools import partial
+
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.scaling import Member, apart_in
 from levelfield.record.schema import Run
 from tests.records_builder import make_run
 
-
-def made(**changes: object) -> Run:
-    wanted: dict[str, object] = {
-        "models": ("mlp",),
-        "backends": ("jax", "openvino"),
-        "scenarios": ("latency",),
-        "rounds": 2,
-        "max_calls": 9,
-    }
-    return make_run(**(wanted | changes))  # type: ignore[arg-type]
+made = partial(make_run, models=("mlp",), backends=("jax", "openvino"), scenarios=("latency",), rounds=2, max_calls=9)
 
 
 def by_threads(run: Run) -> tuple[tuple[Member, ...], ...]:

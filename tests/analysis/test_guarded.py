@@ -16,6 +16,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import bounds, files
 from levelfield.share import statement
 from levelfield.statistics.arrays import InsufficientData, UnusableData
+from tests.records_builder import kept
 from tests.share.evidence import leave, small
 
 FAILURES = (
@@ -33,8 +34,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder without its statement, and another record: to be copied, not changed."""
     folder = tmp_path_factory.mktemp("reported")
     (leave(small(), folder / "RUN") / statement.NAME).unlink()
-    (folder / "OTHER").mkdir()
-    files.write(msgspec.structs.replace(small(), id="other"), folder / "OTHER")
+    kept(msgspec.structs.replace(small(), id="other"), folder / "OTHER")
     return folder
 
 

@@ -75,13 +75,10 @@ def test_power_is_the_mean_by_the_energy_counter(run: Run) -> None:
 def test_what_was_not_told_is_absent_with_its_reason(run: Run) -> None:
     why = Absent("NVML: Not Supported")
     second = hardware.devices(on_gpu(run, energy_mj=why, power_mw=why, throttled=why))[0].rows[1]
-    assert second.energy_per_item_j == why
-    assert second.items_per_joule == why
-    assert second.power_w == why
+    assert (second.energy_per_item_j, second.items_per_joule, second.power_w) == (why, why, why)
     assert second.throttled == ()
     made = on_gpu(run, energy_mj=why)
-    page = html.render(made, analysis.analyse(made))
-    assert 'title="NVML: Not Supported">not known<' in page
+    assert 'title="NVML: Not Supported">not known<' in html.render(made, analysis.analyse(made))
 
 
 def test_windows_too_short_for_the_counter_have_neither_energy_nor_power(run: Run) -> None:
@@ -96,8 +93,7 @@ def test_windows_too_short_for_the_counter_have_neither_energy_nor_power(run: Ru
 def test_a_held_down_clock_and_memory_errors_are_warned_of(run: Run) -> None:
     throttled = on_gpu(run, throttled=("power limit",), sm_clock_mhz=1200, ecc_errors=1)
     rows = hardware.devices(throttled)[0].rows
-    assert rows[1].throttled == ("power limit",)
-    assert rows[1].throttled_windows == rows[1].windows
+    assert (rows[1].throttled, rows[1].throttled_windows) == (("power limit",), rows[1].windows)
     assert rows[1].sm_clock_lowest_mhz == 1200
     found = analysis.analyse(throttled)
     warned = {warning.code: warning for warning in found.warnings if warning.about == run.blocks[0].case.id}

@@ -70,22 +70,19 @@ def test_server_counts_the_highest_rate_that_held() -> None:
     row = block_of(run).rows[0]
     assert row.per_second is not None
     assert [point.held for point in row.points] == [True] * 20 + [False] * 10
-    assert row.points[-1].late_share == 0.4
-    assert row.points[-1].not_served == 3
+    assert (row.points[-1].late_share, row.points[-1].not_served) == (0.4, 3)
     assert (row.tests, row.tests_valid) == (5, 5), "one decides in each launch; those that broke down do not"
 
 
 @pytest.mark.parametrize(
-    ("target_ns", "says"),
-    [(1_000_000, "a query alone takes"), (30_000_000, "no rate that was tried held 30 ms")],
+    ("target_ns", "says"), [(1_000_000, "a query alone takes"), (30_000_000, "no rate that was tried held 30 ms")]
 )
 def test_a_target_that_cannot_be_met_is_one_sentence(target_ns: int, says: str) -> None:
     run = run_of("loadgen-server", noise_scale=0.0)
     row = _row(analysed(changed(run, target_ns=target_ns)), "openvino")
     assert row.value_ns is None
     assert says in row.out_of_reach
-    assert row.reason == row.out_of_reach
-    assert row.standing == "shown"
+    assert (row.reason, row.standing) == (row.out_of_reach, "shown")
 
 
 def test_offline_is_a_rate_and_what_loadgen_does_not_say_is_no_value() -> None:

@@ -131,8 +131,7 @@ def test_a_machine_that_is_contended_all_the_time_is_called_so_and_everything_co
     looked = (CALM,) * 20 + (BUSY,) * 80
     found = analyse(probed(run(), lambda *_: ("contended",), {"torch": 1.2}, looked=looked))
     row = rows(found)["torch"]
-    assert row.windows_of == "contended throughout"
-    assert row.counts.windows == 18
+    assert (row.windows_of, row.counts.windows) == ("contended throughout", 18)
     assert row.ratio.value == pytest.approx(1.2 * TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
 
 
@@ -155,8 +154,7 @@ def test_without_probes_everything_is_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempts", "says"),
-    [(9, "a window that was taken 9 times"), (2, "two turns of a round of one name")],
+    ("attempts", "says"), [(9, "a window that was taken 9 times"), (2, "two turns of a round of one name")]
 )
 def test_no_window_is_taken_again_without_end_or_without_a_probe(attempts: int, says: str) -> None:
     busy: State = "contended"

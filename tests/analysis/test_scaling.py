@@ -1,5 +1,7 @@
 """Threads: speed-up over the fewest, efficiency, and intervals that hold the truth."""
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -12,16 +14,9 @@ from levelfield.statistics.ratios import ratio_interval
 from tests.known import known
 from tests.records_builder import SCALING, make_run
 
-
-def made(**changes: object) -> Run:
-    wanted: dict[str, object] = {
-        "models": ("mlp",),
-        "backends": ("jax", "openvino"),
-        "scenarios": ("latency",),
-        "threads": (1, 2, 4),
-        "max_calls": 20,
-    }
-    return make_run(**(wanted | changes))  # type: ignore[arg-type]
+made = partial(
+    make_run, models=("mlp",), backends=("jax", "openvino"), scenarios=("latency",), threads=(1, 2, 4), max_calls=20
+)
 
 
 def only(run: Run) -> Scaling:

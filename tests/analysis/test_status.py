@@ -135,8 +135,7 @@ def test_a_run_in_which_nothing_could_be_measured_did_not_run() -> None:
     analysis = analyse(
         make_run(models=("mlp",), backends=("torch-compile",), failures={("torch-compile", "mlp"): UNSUPPORTED})
     )
-    assert len(analysis.status.absent) == analysis.status.results
-    assert analysis.exit_code == 2
+    assert (len(analysis.status.absent), analysis.exit_code) == (analysis.status.results, 2)
 
 
 def test_a_run_cut_off_says_so_and_keeps_what_was_measured() -> None:

@@ -11,6 +11,7 @@ from levelfield.paths import installation_key
 from levelfield.record import files
 from levelfield.record.schema import Fingerprint, Run
 from tests.analysis.many import at, name, small_run, write_run
+from tests.records_builder import kept
 
 
 def fill(reports: Path, days: int, *, summarised: bool = True) -> None:
@@ -84,8 +85,7 @@ def test_broken_records_are_named_and_the_others_read(reports: Path) -> None:
         (reports / folder / files.NAME).write_bytes(content)
     (reports / "folder").mkdir()
     (reports / "folder" / files.NAME).mkdir()
-    (reports / "late").mkdir()
-    files.write(msgspec.structs.replace(small_run(), id="late", started="some day"), reports / "late")
+    kept(msgspec.structs.replace(small_run(), id="late", started="some day"), reports / "late")
     found = Read(reports)
     assert found.runs == [name(0), name(1)]
     assert set(found.skipped) == {"cut", "newer", "empty", "deep", "folder", "late"}

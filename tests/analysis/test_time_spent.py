@@ -41,13 +41,11 @@ def test_windows_are_divided_into_those_that_count_and_the_others() -> None:
     found = parts({"windows": counted + left_out + 2, "loading": 30.0, "other": 1.0})
     assert found == pytest.approx(
         {
-            COUNTED: counted,
-            "windows that do not count": left_out,
-            "requests and unrecorded calls before windows": 2.0,
-            "starting and loading workers": 30.0,
+            COUNTED: counted, "windows that do not count": left_out,
+            "requests and unrecorded calls before windows": 2.0, "starting and loading workers": 30.0,
             "everything else": 1.0,
         }
-    )
+    )  # fmt: skip
 
 
 def test_cold_starts_cost_what_they_take_longer_one_at_a_time() -> None:

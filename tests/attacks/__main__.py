@@ -74,16 +74,11 @@ def main(count: int, out: Path) -> int:
                 failures.append(f"case {number}, {name}: {failure}")
                 print(failures[-1], flush=True)
     record = {
-        "tool_sha256": tool_sha256(),
-        "python": sys.version.partition(" ")[0],
-        "seconds": round(time.monotonic() - began),
-        "longest_seconds": round(longest_s, 2),
-        "cases": cases.total(),
-        "readers": dict(sorted(cases.items())),
-        "lines": lines.total,
-        "found": {name: len(found[name]) for name in sorted(cases)},
-        "failures": failures,
-    }
+        "tool_sha256": tool_sha256(), "python": sys.version.partition(" ")[0],
+        "seconds": round(time.monotonic() - began), "longest_seconds": round(longest_s, 2), "cases": cases.total(),
+        "readers": dict(sorted(cases.items())), "lines": lines.total,
+        "found": {name: len(found[name]) for name in sorted(cases)}, "failures": failures,
+    }  # fmt: skip
     write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
     print(f"{cases.total():,} cases for {len(cases)} readers, of which {len(failures)} failed.")
     return bool(failures)

@@ -52,15 +52,10 @@ def test_no_command_waits(tmp_path: Path, kind: str) -> None:
         else:
             path.symlink_to("/dev/zero")
     done = subprocess.run(
-        [sys.executable, "-c", CALLS, *COMMANDS],
-        cwd=tmp_path,
+        [sys.executable, "-c", CALLS, *COMMANDS], cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": IMPORTS, "LEVELFIELD_CACHE": str(tmp_path / "cache")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
     said = done.stdout + done.stderr
     lines = done.stderr.splitlines()
     assert [line[2:] for line in lines if line.startswith("> ")] == list(COMMANDS), said

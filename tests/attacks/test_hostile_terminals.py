@@ -41,14 +41,10 @@ def test_nothing_of_it_is_interpreted(tmp_path: Path, words: tuple[str, ...], en
     place = hostile(tmp_path)
     typed = [str(place) if word == "RUN" else word for word in words]
     done = subprocess.run(
-        [sys.executable, "-m", "levelfield.cli", *typed],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": IMPORTS, "PYTHONIOENCODING": encoding},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+        [sys.executable, "-m", "levelfield.cli", *typed], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": IMPORTS, "PYTHONIOENCODING": encoding}, stdin=subprocess.DEVNULL,
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
     assert done.returncode in (0, 1, 2, 3)
     said = done.stdout + done.stderr
     assert said

@@ -18,12 +18,9 @@ RULES = {name: models.recipe(name).optimizer for name in models.trained()} | {
     goal.network: goal.optimizer for goal in convergence.GOALS.values()
 }
 NAMED = {
-    "no weight decay",
-    "weight decay x 100",
-    "another momentum",
-    "learning rate x 1.001",
+    "no weight decay", "weight decay x 100", "another momentum", "learning rate x 1.001",
     "decay of biases and norms too",
-}
+}  # fmt: skip
 """At least these are made in every framework and every model."""
 
 

@@ -46,8 +46,7 @@ def test_sides_are_named_by_their_order_or_by_options(place: Path, words: list[s
 def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.call("compare", *MANY, *words, folder=place)
-    assert command.code == 1, command.err
+    command = commands.call("compare", *MANY, *words, folder=place, code=1)
     assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): 25")
     assert all("Worse: onnxruntime" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
     assert json.loads(outputs[2].read_text(encoding="utf-8"))["exit_code"] == 1
@@ -55,24 +54,20 @@ def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_slowdown_that_is_allowed_is_no_regression(place: Path) -> None:
-    command = commands.call("compare", *MANY, "--max-slowdown", "30%", folder=place)
-    assert command.code == 0, command.out + command.err
+    commands.call("compare", *MANY, "--max-slowdown", "30%", folder=place, code=0)
 
 
 def test_a_part_of_the_cases_as_json_on_stdout(place: Path) -> None:
-    command = commands.call("compare", *MANY, "--only", "jax/*", "--format", "json", folder=place)
-    assert command.code == 0
+    command = commands.call("compare", *MANY, "--only", "jax/*", "--format", "json", folder=place, code=0)
     assert [row["id"] for row in json.loads(command.out)["rows"]] == ["jax/mlp/latency/fp32/b1/t2/cpu"]
 
 
 def test_a_baseline(place: Path) -> None:
     command = commands.call("baseline", "list", folder=place)
     assert "There are no baselines" in command.out
-    command = commands.call("baseline", "set", "good", "old-0", "old-1", "old-2", folder=place)
-    assert command.code == 0, command.err
+    command = commands.call("baseline", "set", "good", "old-0", "old-1", "old-2", folder=place, code=0)
     assert "The baseline good is 3 runs" in command.out
-    command = commands.call("compare", "--baseline", "good", "new-0", "new-1", "new-2", folder=place)
-    assert command.code == 1, command.err
+    command = commands.call("compare", "--baseline", "good", "new-0", "new-1", "new-2", folder=place, code=1)
     assert "old: baseline good" in command.out
     assert "unchanged" in commands.call("baseline", "list", folder=place).out
     record = place / "reports" / "old-1" / "run.json"
@@ -122,8 +117,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reports = gates.unchanged(folder)
     gates.new(reports, 11, 12)
     gates.keep(gates.record("slow", 13, slower={"onnxruntime": 2.0}), reports)
-    derived = commands.call("baseline", "derive", gates.BASELINE, folder=folder)
-    assert derived.code == 0, derived.err
+    derived = commands.call("baseline", "derive", gates.BASELINE, folder=folder, code=0)
     assert "Gate: good.gate.toml" in derived.out
     return folder
 
@@ -133,8 +127,7 @@ def test_a_derived_gate_passes_and_fails(gated: Path, tmp_path: Path) -> None:
     assert commands.call("compare", "--gate", "good.gate.toml", "new-11", "new-12", folder=gated).code == 0
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.call("compare", "--gate", "good.gate.toml", "slow", *words, folder=gated)
-    assert command.code == 1, command.err
+    command = commands.call("compare", "--gate", "good.gate.toml", "slow", *words, folder=gated, code=1)
     assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): ")
     assert all("5 runs of baseline good spread by" in path.read_text(encoding="utf-8") for path in outputs)
     found = json.loads(outputs[2].read_text(encoding="utf-8"))
@@ -146,8 +139,7 @@ def test_a_derived_gate_passes_and_fails(gated: Path, tmp_path: Path) -> None:
 
 
 def test_what_was_asked_and_cannot_be_found_is_not_decided(gated: Path) -> None:
-    command = commands.call("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=gated)
-    assert command.code == 3, command.out + command.err
+    commands.call("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=gated, code=3)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +161,7 @@ def test_what_cannot_be_done_is_one_sentence(gated: Path, words: list[str], says
     [["--gate", "good.gate.toml"], ["--gate", "g", "--old", "a", "b"], ["--gate", "g", "--baseline", "good", "b"]],
 )
 def test_what_no_gate_is_compared_with(gated: Path, words: list[str]) -> None:
-    command = commands.call("compare", *words, folder=gated)
-    assert command.code == 2
+    command = commands.call("compare", *words, folder=gated, code=2)
     assert "Traceback" not in command.err
     assert "gate" in command.err
 

@@ -9,9 +9,8 @@ import pytest
 from levelfield.cli import config
 from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
 from tests.commands import call, one_clear_sentence
-from tests.records_builder import make_run
+from tests.records_builder import kept, make_run
 
 MEASURING = {"bench", "ab", "explain", "reproduce", "upgrade begin", "fleet run"}
 MEASURED = {
@@ -73,10 +72,8 @@ def test_a_strangers_file_stops_a_command_before_it_does_anything(
 
 def test_defaults_of_the_file_are_used_and_what_is_typed_wins(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('reports = "results"\n', encoding="utf-8")
-    (tmp_path / "results" / "a-run").mkdir(parents=True)
-    files.write(make_run(models=("mlp",), backends=("jax",), generations=1), tmp_path / "results" / "a-run")
-    command = call("export", "a-run", folder=tmp_path)
-    assert command.code == 0, command.err
+    kept(make_run(models=("mlp",), backends=("jax",), generations=1), tmp_path / "results" / "a-run")
+    command = call("export", "a-run", folder=tmp_path, code=0)
     assert command.err == "Defaults from levelfield.toml.\n"
     one_clear_sentence(call("export", "a-run", "--reports", "there", folder=tmp_path), "There is no run called 'a-run'")
 
@@ -90,8 +87,7 @@ def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
     )
     found = config.read(path, cli)
     bench = cli.commands["bench"].make_context("bench", [], default_map=found["bench"])
-    assert bench.params["models"] == ("mlp", "bert")
-    assert bench.params["threads"] == (1, 2)
+    assert (bench.params["models"], bench.params["threads"]) == (("mlp", "bert"), (1, 2))
     assert bench.params["precision_target"] == pytest.approx(0.01)
     assert bench.params["budget_seconds"] == 90
     ab = cli.commands["ab"].make_context("ab", ["jax", "torch"], default_map=found["ab"])
@@ -126,16 +122,14 @@ def test_a_mistake_in_the_file_is_one_sentence(tmp_path: Path, text: str, says: 
 
 def test_a_value_that_the_option_refuses_is_refused_as_if_typed(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('[bench]\nbudget = "soon"\n', encoding="utf-8")
-    command = call("bench", folder=tmp_path)
-    assert command.code == 2
+    command = call("bench", folder=tmp_path, code=2)
     assert command.err.startswith("Defaults from levelfield.toml.\n")
     assert "Invalid value for '--budget': 'soon' is not a duration" in command.err
 
 
 def test_it_is_shown_where_every_value_comes_from(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('[upgrade.next]\nreports = "there"\n', encoding="utf-8")
-    command = call("config", "show", "upgrade", "next", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("config", "show", "upgrade", "next", folder=tmp_path, code=0)
     lines = {words[0]: words[1:] for line in command.out.splitlines() if (words := line.split())}
     assert lines["--reports"] == ["there", "levelfield.toml"]
     assert lines["--all"] == ["false", "default,", "typed", "only"]

@@ -15,8 +15,7 @@ from tests.prepare.own_model import onnx_files
 
 @pytest.mark.parametrize("columns", [80, 200])
 def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
-    command = call("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
-    assert command.code == 0, command.err
+    command = call("list", folder=tmp_path, environment={"COLUMNS": str(columns)}, code=0)
     assert "…" not in command.out, "nothing is cut"
     assert max(map(len, command.out.splitlines())) <= columns
     for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *PRECISIONS):
@@ -28,8 +27,7 @@ def test_list_says_what_a_file_is_and_what_will_be_refused(tmp_path: Path) -> No
     cache = tmp_path / "not" / "yet"
     where = {"LEVELFIELD_CACHE": str(cache)}
     onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
-    said = call("list", "encoder.onnx", folder=tmp_path, environment=where)
-    assert said.code == 0, said.err
+    said = call("list", "encoder.onnx", folder=tmp_path, environment=where, code=0)
     for part in (
         "fp32, operator set 17, IR 8",
         "batch × sequence",

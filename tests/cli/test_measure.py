@@ -34,15 +34,12 @@ def test_what_is_typed_arrives() -> None:
         "--cpus", "0-1,8",
     ]  # fmt: skip
     made = options_of(bench.make_context("bench", words).params)
-    assert made.selection.models == ("mlp",)
-    assert made.selection.precisions == ("fp32", "bf16")
-    assert made.selection.batches == (8, 2)
-    assert made.selection.cpus == (0, 1, 8)
+    assert (made.selection.models, made.selection.precisions) == (("mlp",), ("fp32", "bf16"))
+    assert (made.selection.batches, made.selection.cpus) == ((8, 2), (0, 1, 8))
     assert made.selection.inject == ("5%", "torch")
     assert not made.selection.locked, "what is installed runs"
     assert (made.budget_seconds, made.margin, made.seed, made.launcher) == (90.0, 0.03, 5, "host")
-    assert made.target == 0.9
-    assert made.command[0] == "levelfield"
+    assert (made.target, made.command[0]) == (0.9, "levelfield")
 
 
 @pytest.mark.parametrize(
@@ -193,8 +190,7 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
         "jax/mlp/throughput/fp32/b100/t1/cpu",
         "onnxruntime/gemm-512x1x512/operators/fp32/b1/t1/cpu",
     )
-    command = run("explain", *cases, "--by-layer", "--json", "--csv", "all.csv", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = run("explain", *cases, "--by-layer", "--json", "--csv", "all.csv", folder=tmp_path, code=0)
     assert none_left(engine, command.pid)
     for text in (*cases, "FusedGemm", "dot", "cumulative", "of the plain median", "times as long"):
         assert text in command.err

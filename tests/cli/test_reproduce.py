@@ -15,6 +15,7 @@ from levelfield.record.schema import Run
 from levelfield.run import bench
 from levelfield.run.options import Options
 from tests.commands import call, one_clear_sentence
+from tests.records_builder import kept
 from tests.run.reproductions import asks, known, record
 
 
@@ -47,13 +48,11 @@ def test_an_empty_list_of_images_does_not_open_the_gate(tmp_path: Path) -> None:
 
 def test_a_dry_run_shows_what_would_be_run_and_asks_for_no_trust(tmp_path: Path) -> None:
     files.write(known(record("theirs")), tmp_path)
-    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)
     assert command.out.startswith("Run theirs, started ")
     assert "Not the report's images" not in command.out
     files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
-    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
-    assert command.code == 0, command.err
+    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)
     assert "Not the report's images" in command.out
     assert "the report does not say what it was" in command.out
     assert not (tmp_path / "mine").exists()
@@ -69,15 +68,11 @@ def remeasured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
     def reproduced(theirs: Run, ours: Run, *words: str) -> Result:
         def conduct(chosen: object, options: Options, console: object) -> Path:
-            folder = options.reports / ours.id
-            folder.mkdir(parents=True)
-            files.write(ours, folder)
-            return folder
+            return kept(ours, options.reports / ours.id).parent
 
         monkeypatch.setattr(bench, "conduct", conduct)
         monkeypatch.setattr(bench, "finish", lambda *_: 0)
-        (tmp_path / "theirs").mkdir()
-        files.write(theirs, tmp_path / "theirs")
+        kept(theirs, tmp_path / "theirs")
         return CliRunner().invoke(reproduce, [str(tmp_path / "theirs"), "--reports", str(tmp_path / "mine"), *words])
 
     return reproduced
@@ -90,8 +85,7 @@ def test_the_exit_code_and_the_file_hold_the_answer(
     remeasured: Callable[..., Result], tmp_path: Path, slower: float, code: int, says: str
 ) -> None:
     theirs = known(record("theirs", noise_scale=0.0))
-    ours = record("ours", noise_scale=0.0, slower={"jax": slower})
-    done = remeasured(theirs, ours)
+    done = remeasured(theirs, record("ours", noise_scale=0.0, slower={"jax": slower}))
     assert done.exit_code == code, done.output
     found = msgspec.json.decode((tmp_path / "mine" / "ours" / NAME).read_bytes(), type=Comparison)
     runs = [side.runs[0].id for side in (found.old, found.new)]

@@ -15,6 +15,7 @@ from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
 from tests.machine.fake_nvml import compile_library, environment
+from tests.records_builder import kept
 from tests.run.upgrade.journals import begun, events
 
 
@@ -27,8 +28,7 @@ def write(reports: Path, name: str, sides: str) -> None:
             new = sides[number - 1] == "n"
             made = run(event.run, number, slower={"onnxruntime": 1.25} if new else {}, noise_scale=0.1)
             made = with_machine(made, kernel={"release": "6.12" if new else "6.1"})
-            (reports / event.run).mkdir(parents=True, exist_ok=True)
-            file = files.write(made, reports / event.run)
+            file = kept(made, reports / event.run)
             written.append(msgspec.structs.replace(event, sha256=store.digest(file)))
         else:
             written.append(event)
@@ -51,8 +51,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_status_ends_with_what_comes_next(place: Path) -> None:
-    command = commands.call("upgrade", "status", "half", folder=place)
-    assert command.code == 0, command.err
+    command = commands.call("upgrade", "status", "half", folder=place, code=0)
     assert "before: 1 of 2" in command.out
     assert command.out.splitlines()[-1] == "Next: reboot, 1 more boot on this side."
     assert "Done: levelfield upgrade verdict up" in commands.call("upgrade", "status", folder=place).out
@@ -61,8 +60,7 @@ def test_status_ends_with_what_comes_next(place: Path) -> None:
 def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.call("upgrade", "verdict", "up", *words, folder=place)
-    assert command.code == 1, command.err
+    command = commands.call("upgrade", "verdict", "up", *words, folder=place, code=1)
     assert command.out.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
     assert all("Not safe: of 2 cases" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
 
@@ -91,8 +89,7 @@ def results(made: Plan) -> tuple[str, ...]:
 def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, before: str | None, variant: str) -> None:
     there = environment(compile_library(tmp_path / "nvml", driver=before, cuda=12080)) if before else {}
     words = ("--models", "mlp", "--scenarios", "latency", "--launcher", "venv")
-    command = commands.run("upgrade", "begin", "driver", *words, folder=tmp_path, environment=there)
-    assert command.code == 0, command.err
+    commands.run("upgrade", "begin", "driver", *words, folder=tmp_path, environment=there, code=0)
     begun = store.load("driver", tmp_path / "reports").begun
     assert any(each.startswith(variant) for each in begun.plans[0].results)
     newer = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
@@ -114,6 +111,5 @@ def test_begin_says_what_each_run_measures_and_what_it_can_find(tmp_path: Path) 
 
 @pytest.mark.parametrize("sides", ["a", "a,b,c"])
 def test_sides_are_two(place: Path, sides: str) -> None:
-    command = commands.call("upgrade", "begin", "x", "--sides", sides, folder=place)
-    assert command.code == 2
+    command = commands.call("upgrade", "begin", "x", "--sides", sides, folder=place, code=2)
     assert "--sides names two arms" in command.err

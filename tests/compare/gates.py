@@ -9,22 +9,20 @@ from levelfield.analysis.summary import Reduced
 from levelfield.compare import baselines, sides
 from levelfield.compare import gate_runs as derivation
 from levelfield.compare.gate import NoiseGate
-from levelfield.record import files
 from levelfield.record.schema import Run
 from tests.compare.runs import run
+from tests.records_builder import kept
 
 BASELINE = "good"
 
 
 def record(name: str, seed: int, **options: Any) -> Run:
     """A run of two backends on one model that began on a day of its own."""
-    made = run(name, seed, **options)
-    return msgspec.structs.replace(made, started=f"2026-01-{seed:02}T10:00:00Z")
+    return msgspec.structs.replace(run(name, seed, **options), started=f"2026-01-{seed:02}T10:00:00Z")
 
 
 def keep(made: Run, reports: Path) -> Path:
-    (reports / made.id).mkdir(parents=True)
-    return files.write(made, reports / made.id)
+    return kept(made, reports / made.id)
 
 
 def reports_of(folder: Path, records: list[Run]) -> Path:

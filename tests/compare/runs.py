@@ -15,13 +15,9 @@ from tests.records_builder import make_run, with_launches
 def run(name: str, seed: int = 1, **options: Any) -> Run:
     """A small record: two backends, one model, latency, unless told otherwise."""
     chosen: dict[str, Any] = {
-        "models": ["mlp"],
-        "backends": ["jax", "onnxruntime"],
-        "scenarios": ["latency"],
-        "generations": 5,
-        "rounds": 2,
-        "max_calls": 12,
-    } | options
+        "models": ["mlp"], "backends": ["jax", "onnxruntime"], "scenarios": ["latency"], "generations": 5,
+        "rounds": 2, "max_calls": 12,
+    } | options  # fmt: skip
     return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
 
 

@@ -91,8 +91,7 @@ def test_a_known_change_gets_its_verdict(factor: float, verdict: Verdict, outcom
     assert (row.verdict, row.outcome, found.exit_code) == (verdict, outcome, code)
     assert row.ratio is not None
     assert known(row.ratio.low) < factor < known(row.ratio.high)
-    assert row.old_arm == A.id
-    assert row.new_arm == B.id
+    assert (row.old_arm, row.new_arm) == (A.id, B.id)
     assert found.answer.startswith("onnxruntime ")
     assert found.replicate == "launch"
     assert row.further is None
@@ -115,8 +114,7 @@ def test_every_scenario_is_judged_by_its_own_cost(scenario: str, verdict: Verdic
 
 
 def test_what_noise_hides_is_not_decided_and_says_what_would_decide_it() -> None:
-    record = run(1.01, spread=3.0, generations=5, **LATENCY)
-    found = judged(record)
+    found = judged(run(1.01, spread=3.0, generations=5, **LATENCY))
     (row,) = found.rows
     assert (row.verdict, row.outcome) == (Verdict.UNDECIDED, "undecided")
     assert found.exit_code == 3
@@ -178,8 +176,7 @@ def test_an_old_side_that_failed_is_said_in_a_sentence() -> None:
 @pytest.mark.parametrize(("limit", "outcome", "code"), [(0.03, "worse", 1), (0.05, "undecided", 3), (0.2, "fine", 0)])
 def test_the_gate_asks_its_own_question(limit: float, outcome: str, code: int) -> None:
     found = judged(run(1.05, generations=12, **LATENCY), max_slowdown=limit)
-    assert found.rows[0].outcome == outcome
-    assert found.exit_code == code
+    assert (found.rows[0].outcome, found.exit_code) == (outcome, code)
 
 
 def test_identical_arms_raise_few_alarms_over_many_cases() -> None:

@@ -9,6 +9,7 @@ from levelfield.compare import baselines
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests.compare.runs import run
+from tests.records_builder import kept
 from tests.unprivileged import ordinary_user
 
 
@@ -16,8 +17,7 @@ from tests.unprivileged import ordinary_user
 def reports(tmp_path: Path) -> Path:
     folder = tmp_path / "reports"
     for name in ("a", "b"):
-        (folder / name).mkdir(parents=True)
-        files.write(run(name), folder / name)
+        kept(run(name), folder / name)
     return folder
 
 

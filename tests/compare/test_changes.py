@@ -68,20 +68,17 @@ def test_images_libraries_settings_and_inputs() -> None:
     )
     by_title = found([run("a")], [new])
     names = {change.name: (change.old, change.new) for change in by_title["Image onnxruntime"]}
-    assert names["onnxruntime"] == ("1.31.1", "1.32.0")
-    assert names["added"] == ("not there", "1")
+    assert (names["onnxruntime"], names["added"]) == (("1.31.1", "1.32.0"), ("not there", "1"))
     assert names["layer 3"][1] == "sha256:other"
     names = {change.name: (change.old, change.new) for change in by_title["Settings and libraries of onnxruntime"]}
-    assert names["setting threads"] == ("2", "3")
-    assert names["loaded oneDNN"][1] == "not there"
+    assert (names["setting threads"], names["loaded oneDNN"][1]) == (("2", "3"), "not there")
     assert "Inputs and models" in by_title
     assert "Settings and libraries of jax" not in by_title
 
 
 def test_what_differs_within_a_side_is_distinguished() -> None:
     old = [with_machine(run("a"), kernel={"release": "6.1"}), with_machine(run("b"), kernel={"release": "6.2"})]
-    new = [with_machine(run("c"), kernel={"release": "6.2"})]
-    (change,) = found(old, new)["Kernel"]
+    (change,) = found(old, [with_machine(run("c"), kernel={"release": "6.2"})])["Kernel"]
     assert (change.state, change.old, change.new) == ("varies", "6.1 (1 run); 6.2 (1 run)", "6.2")
 
 

@@ -59,8 +59,7 @@ def stepped(order: list[int], after: int) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize(("runs", "about"), [(3, 0.09), (5, 0.42)])
 def test_a_step_between_two_lumps_looks_like_a_change(runs: int, about: float) -> None:
     """The figures of the module's docstring, of docs/versions.md and of docs/method.md."""
-    lumps = [0] * runs + [1] * runs
-    assert false_changes(stepped(lumps, runs)) == pytest.approx(about, abs=0.03)
+    assert false_changes(stepped([0] * runs + [1] * runs, runs)) == pytest.approx(about, abs=0.03)
 
 
 # ---- the order, recognised -------------------------------------------------------------------------------------------
@@ -153,8 +152,7 @@ def test_pairs_of_the_same_thing_differ_as_rarely_as_is_said(world: str, pairs: 
     for number in range(EXPERIMENTS):
         order = np.array(turns(pairs))
         costs = np.exp(machine(world, rng, order.size) + rng.normal(0.0, RUN_SD, order.size))
-        effect = from_paired_runs(costs[order == 0], costs[order == 1])
-        missed[number] = effect.p_value < GATE.q
+        missed[number] = from_paired_runs(costs[order == 0], costs[order == 1]).p_value < GATE.q
     fewest, most = binom.ppf([0.0005, 0.9995], EXPERIMENTS, GATE.q) / EXPERIMENTS
     assert missed.mean() <= most
     if world in ("the same", "days"):

@@ -15,11 +15,8 @@ from levelfield.statistics import verdicts
 from tests.statistics.rates import check_rate
 
 SAME, SLOWER, FASTER, UNDECIDED = (
-    verdicts.Verdict.SAME,
-    verdicts.Verdict.SLOWER,
-    verdicts.Verdict.FASTER,
-    verdicts.Verdict.UNDECIDED,
-)
+    verdicts.Verdict.SAME, verdicts.Verdict.SLOWER, verdicts.Verdict.FASTER, verdicts.Verdict.UNDECIDED,
+)  # fmt: skip
 
 
 def effect(percent: float, error: float = 0.001, freedom: float = 8.0) -> Effect:
@@ -133,8 +130,7 @@ def test_memory_is_not_slow() -> None:
 )
 def test_a_reproduction_asks_about_its_allowance(percent: float, verdict: verdicts.Verdict, outcome: str) -> None:
     (found,) = judge([effect(percent)], reproduction_policy(0.1))
-    assert (found.verdict, found.outcome) == (verdict, outcome)
-    assert found.confidence == 0.95
+    assert (found.verdict, found.outcome, found.confidence) == (verdict, outcome, 0.95)
     alone, other = judge([effect(percent), effect(50)], reproduction_policy(0.1))
     assert alone == found, "no correction for the number of results"
     assert other.outcome == "worse"

@@ -32,8 +32,7 @@ LATENCY = "onnxruntime/mlp/latency/fp32/b1/t2/cpu"
 def test_the_same_again_is_reproduced() -> None:
     found = held(record("theirs", 1), record("ours", 2), allowed=0.25)
     assert set(verdicts(found).values()) == {Verdict.REPRODUCED}
-    assert len(found.rows) == 3 * 4
-    assert found.exit_code == 0
+    assert (len(found.rows), found.exit_code) == (3 * 4, 0)
     assert found.answer == "Reproduced: all 12 results, and every answer."
     assert found.notes[0] == "All 6 answers are identical, bit by bit."
 
@@ -67,8 +66,7 @@ def shares(truth: float, sd: float, launches: tuple[int, int], *, seed: int = 1)
     for _ in range(EXPERIMENTS):
         theirs = np.exp(rng.normal(0.0, sd, launches[0]))
         ours = np.exp(rng.normal(math.log(truth), sd, launches[1]))
-        effect = known(effect_of(list(theirs), list(ours)))
-        said.append(decide(effect))
+        said.append(decide(known(effect_of(list(theirs), list(ours)))))
     return {verdict: said.count(verdict) / EXPERIMENTS for verdict in Verdict}
 
 
@@ -120,8 +118,7 @@ def test_several_launches_here_decide_about_a_report_of_one() -> None:
 
 def test_what_became_slower_differs_and_by_how_much() -> None:
     found = held(record("theirs"), record("ours", 2, slower={"onnxruntime": 1.5}))
-    said = verdicts(found)
-    assert said[LATENCY] is Verdict.DIFFERS
+    assert verdicts(found)[LATENCY] is Verdict.DIFFERS
     assert found.exit_code == 1
     (result,) = [each for each in found.rows if each.id == LATENCY]
     assert result.ratio is not None

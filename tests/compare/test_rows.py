@@ -17,8 +17,7 @@ UNSUPPORTED = Failure(stage="load", kind="unsupported", message="bf16 is not sup
 def test_a_slowdown_is_found_and_named() -> None:
     found = compare_runs(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 1.2}))
     slow = row(found, "onnxruntime")
-    assert slow.verdict is Verdict.SLOWER
-    assert slow.outcome == "worse"
+    assert (slow.verdict, slow.outcome) == (Verdict.SLOWER, "worse")
     assert slow.ratio is not None
     assert 1 < known(slow.ratio.low) < 1.2 < known(slow.ratio.high)
     assert slow.confidence == pytest.approx(0.995)  # one of two rows changed
@@ -96,8 +95,7 @@ def test_memory_cold_start_and_throughput_are_judged_too() -> None:
 def test_few_runs_are_shown_and_not_judged(counts: tuple[int, int], says: str) -> None:
     found = compare_runs(side("a", counts[0]), side("b", counts[1], 11, slower={"onnxruntime": 3.0}))
     slow = row(found, "onnxruntime")
-    assert slow.verdict is Verdict.UNDECIDABLE
-    assert slow.reason == says
+    assert (slow.verdict, slow.reason) == (Verdict.UNDECIDABLE, says)
     assert slow.ratio is not None
     assert slow.ratio.value == pytest.approx(3, rel=0.15)
     assert slow.ratio.low is None

@@ -23,17 +23,12 @@ def series(values: list[float | None]) -> Series:
         launcher="docker",
         points=tuple(
             Point(
-                run=f"run-{index}",
-                started=f"2026-01-{index % 28 + 1:02d}T00:00:00Z",
-                standing="ranked" if value else "failed",
-                labels="",
-                estimate=value,
-                low=None,
-                high=None,
+                run=f"run-{index}", started=f"2026-01-{index % 28 + 1:02d}T00:00:00Z",
+                standing="ranked" if value else "failed", labels="", estimate=value, low=None, high=None,
             )
             for index, value in enumerate(values)
         ),
-    )
+    )  # fmt: skip
 
 
 def noisy(levels: list[float], sd: float = 0.008, seed: int = 3) -> list[float | None]:
@@ -43,8 +38,7 @@ def noisy(levels: list[float], sd: float = 0.008, seed: int = 3) -> list[float |
 def test_a_step_is_found_where_it_is() -> None:
     found = find_trend(series(noisy([1e6] * 20 + [1.1e6] * 10)), margin=0.02)
     assert [change.at for change in found.changes] == [20]
-    assert found.changes[0].before == 19
-    assert found.changes[0].runs == 10
+    assert (found.changes[0].before, found.changes[0].runs) == (19, 10)
     assert found.changes[0].ratio == pytest.approx(1.1, rel=0.02)
 
 

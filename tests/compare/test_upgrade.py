@@ -119,8 +119,7 @@ def test_answers_that_moved_are_worse_whatever_their_speed() -> None:
     assert row(found, "jax").verdict is Verdict.MOVED
     assert row(found, "jax").reason == "of its speed: safe"
     assert found.exit_code == 1
-    lost = upgraded(LOST, change=lambda each: with_parity(each, "jax", moved))
-    assert lost.exit_code == 3
+    assert upgraded(LOST, change=lambda each: with_parity(each, "jax", moved)).exit_code == 3
 
 
 def test_a_case_that_fails_on_the_new_stack_is_worse_even_beside_a_lost_setting() -> None:
@@ -197,6 +196,5 @@ def test_arms_that_are_declared_as_sides_are_compared() -> None:
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "junit"])
 def test_what_else_changed_stands_before_the_verdicts_in_every_format(name: str) -> None:
-    found = upgraded(LOST)
-    text = WRITERS[name](found)
+    text = WRITERS[name](upgraded(LOST))
     assert 0 < text.index("governor") < text.rindex("not attributable")

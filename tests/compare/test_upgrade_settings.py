@@ -88,8 +88,7 @@ def test_each_fact_of_a_fingerprint_has_a_rule_of_its_own(here: Fingerprint, tmp
 
 def test_no_rule_is_hidden_by_an_earlier_one() -> None:
     for row in upgrade_rules.RULES:
-        example = row.pattern.replace("*", "zz")
-        assert upgrade_rules.rule(example) is row, row.pattern
+        assert upgrade_rules.rule(row.pattern.replace("*", "zz")) is row, row.pattern
 
 
 def test_settings_that_a_restart_lost_are_named(tmp_path: Path) -> None:
@@ -106,25 +105,17 @@ def test_settings_that_a_restart_lost_are_named(tmp_path: Path) -> None:
     }
     found = differences([boot(tmp_path / "a")], [boot(tmp_path / "b", lost)])
     assert titles(found, "not meant") == {
-        "clock, governor",
-        "clock, maximum kHz",
-        "clock, preference",
-        "clock, boost",
-        "memory, NUMA balancing",
-        "memory, swappiness",
-        "memory, huge pages reserved",
-        "memory, transparent huge pages",
+        "clock, governor", "clock, maximum kHz", "clock, preference", "clock, boost", "memory, NUMA balancing",
+        "memory, swappiness", "memory, huge pages reserved", "memory, transparent huge pages",
         "kernel, sched_rt_runtime_us",
-    }
+    }  # fmt: skip
     assert titles(
         differences([boot(tmp_path / "a")], [boot(tmp_path / "b", lost)], ("clock, *", "memory, swappiness")),
         "not meant",
     ) == {
-        "memory, NUMA balancing",
-        "memory, huge pages reserved",
-        "memory, transparent huge pages",
+        "memory, NUMA balancing", "memory, huge pages reserved", "memory, transparent huge pages",
         "kernel, sched_rt_runtime_us",
-    }
+    }  # fmt: skip
 
 
 def test_a_new_kernel_brings_its_own_defaults_and_mitigations(tmp_path: Path) -> None:
@@ -142,15 +133,10 @@ def test_a_new_kernel_brings_its_own_defaults_and_mitigations(tmp_path: Path) ->
     old, new = boot(tmp_path / "a"), boot(tmp_path / "b", changed)
     found = differences([old], [new])
     assert titles(found, "upgrade") == {
-        "kernel, release",
-        "kernel, version",
-        "kernel, sched_rt_runtime_us",
-        "kernel, sched_autogroup_enabled",
-        "mitigations, spectre_v2",
-        "mitigations, vmscape",
-        "virtualisation, firmware",
+        "kernel, release", "kernel, version", "kernel, sched_rt_runtime_us", "kernel, sched_autogroup_enabled",
+        "mitigations, spectre_v2", "mitigations, vmscape", "virtualisation, firmware",
         "memory, compaction proactiveness",
-    }
+    }  # fmt: skip
     assert titles(found, "not meant") == {"clock, governor"}
     (added,) = [one for one in found if one.name == "vmscape"]
     assert (added.old, added.new) == ("not there", "Vulnerable")
@@ -216,13 +202,9 @@ def test_settings_of_a_gpu_that_a_new_driver_came_without(side: Callable[..., Fi
     new = side("persistence=0\nmode=0\necc=0\n", driver="590.48.01", gpus=(H100._replace(mig=1),))
     found = differences([old], [new])
     assert titles(found, "not meant") == {
-        "gpu, device 0 application graphics clock MHz",
-        "gpu, device 0 power limit set mW",
-        "gpu, device 0 persistence mode",
-        "gpu, device 0 compute mode",
-        "gpu, device 0 ECC",
-        "gpu, device 0 MIG",
-    }
+        "gpu, device 0 application graphics clock MHz", "gpu, device 0 power limit set mW",
+        "gpu, device 0 persistence mode", "gpu, device 0 compute mode", "gpu, device 0 ECC", "gpu, device 0 MIG",
+    }  # fmt: skip
     assert titles(found, "upgrade") == {"gpu, driver", "gpu, device 0 GSP firmware"}
     assert not titles(differences([old], [new], ("gpu, device 0 *",)), "not meant")
 

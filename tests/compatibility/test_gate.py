@@ -38,12 +38,7 @@ def test_a_minor_newer_than_the_table_asks_the_driver_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "gpu", "runs"),
-    [
-        ("13.0.0", V100, False),
-        ("12.8.1", V100, True),
-        ("12.8.1", K80, False),
-    ],
+    ("release", "gpu", "runs"), [("13.0.0", V100, False), ("12.8.1", V100, True), ("12.8.1", K80, False)]
 )
 def test_a_release_on_a_gpu(release: str, gpu: Gpu, runs: bool) -> None:
     found = check(TABLE, release, machine("610.43.02", gpu))
@@ -55,15 +50,10 @@ def test_a_release_on_a_gpu(release: str, gpu: Gpu, runs: bool) -> None:
 def test_a_fingerprint_becomes_devices() -> None:
     found = from_facts(
         {
-            "driver": "580.95.05",
-            "CUDA supported": "13.0",
-            "devices": 2,
-            "device 0 name": "NVIDIA H100",
-            "device 0 compute capability": "9.0",
-            "device 0 MIG": True,
-            "device 1": Absent("GPU is lost"),
+            "driver": "580.95.05", "CUDA supported": "13.0", "devices": 2, "device 0 name": "NVIDIA H100",
+            "device 0 compute capability": "9.0", "device 0 MIG": True, "device 1": Absent("GPU is lost"),
         }
-    )
+    )  # fmt: skip
     assert found.gpus == (Gpu(0, "NVIDIA H100", "9.0", mig=True), Gpu(1, "unnamed", None))
     assert (found.driver, found.cuda) == ("580.95.05", "13.0")
 
@@ -86,13 +76,7 @@ def test_facts_of_strangers_are_no_trouble(facts: dict[str, str | int | float | 
 
 
 @pytest.mark.parametrize(
-    ("driver", "variant"),
-    [
-        ("470.57.02", None),
-        ("525.60.13", "cu12"),
-        ("575.57.08", "cu12"),
-        ("580.65.06", "cu13"),
-    ],
+    ("driver", "variant"), [("470.57.02", None), ("525.60.13", "cu12"), ("575.57.08", "cu12"), ("580.65.06", "cu13")]
 )
 def test_the_newest_variant_that_the_driver_supports(driver: str, variant: str | None) -> None:
     found = choose(TABLE, machine(driver), VARIANTS)

@@ -49,20 +49,13 @@ def test_a_rule_fires_where_it_should_alone(
 
 def test_wheels_and_their_libraries() -> None:
     wheels = {
-        "nvidia-cublas-cu12": "12.8.4.1",
-        "nvidia_cudnn_cu13": "9.26.0.51",
-        "nvidia-cuda-runtime-cu12": "12.8.90",
-        "nvidia-nccl-cu12": "2.30.7",
-        "nvidia-ml-py": "13.615.71",
-        "numpy": "2.4.6",
+        "nvidia-cublas-cu12": "12.8.4.1", "nvidia_cudnn_cu13": "9.26.0.51", "nvidia-cuda-runtime-cu12": "12.8.90",
+        "nvidia-nccl-cu12": "2.30.7", "nvidia-ml-py": "13.615.71", "numpy": "2.4.6",
         "nvidia-cudnn-frontend": "not a version",
-    }
+    }  # fmt: skip
     assert libraries(wheels) == {
-        "cuBLAS": "12.8.4.1",
-        "cuDNN": "9.26.0.51",
-        "CUDA runtime": "12.8.90",
-        "NCCL": "2.30.7",
-    }
+        "cuBLAS": "12.8.4.1", "cuDNN": "9.26.0.51", "CUDA runtime": "12.8.90", "NCCL": "2.30.7",
+    }  # fmt: skip
     assert cuda_release(wheels) == "12.8"
     assert cuda_release({**wheels, "cuda-toolkit": "12.8.1"}) == "12.8.1"
     assert cuda_release({"numpy": "2.4.6"}) is None
@@ -106,9 +99,7 @@ def test_the_report_warns_once_an_arm() -> None:
     generations = tuple(msgspec.structs.replace(each, launches=(bad,), rounds=()) for each in block.generations)
     case = msgspec.structs.replace(block.case, device="cuda")
     changed = msgspec.structs.replace(
-        run,
-        images=(IMAGE,),
-        blocks=(msgspec.structs.replace(block, case=case, arms=(arm,), generations=generations),),
+        run, images=(IMAGE,), blocks=(msgspec.structs.replace(block, case=case, arms=(arm,), generations=generations),)
     )
     found = [each for each in analysis.analyse(changed).warnings if each.code == "library-shadowed"]
     assert [each.about for each in found] == ["torch@cu13"]
@@ -117,14 +108,7 @@ def test_the_report_warns_once_an_arm() -> None:
 def side(driver: str | None, name: str = "NVIDIA H100", capability: str = "9.0") -> Fingerprint:
     if driver is None:
         return {"gpu": {"driver": Absent("there is none")}}
-    return {
-        "gpu": {
-            "driver": driver,
-            "devices": 1,
-            "device 0 name": name,
-            "device 0 compute capability": capability,
-        }
-    }
+    return {"gpu": {"driver": driver, "devices": 1, "device 0 name": name, "device 0 compute capability": capability}}
 
 
 def image(**distributions: str) -> Image:

@@ -53,8 +53,7 @@ def test_what_no_lock_names_is_left_out_whatever_it_holds(cache: Path, tmp_path:
 @pytest.mark.parametrize("name", [WHEEL, TOOL, DEB])
 def test_what_is_right_in_the_cache_is_never_replaced(cache: Path, tmp_path: Path, name: str) -> None:
     listed = manifest(files=[{"name": name, "sha256": hashlib.sha256(b"bad").hexdigest(), "size_bytes": 3}])
-    path = bundle(tmp_path, listed, entry(name, b"bad"))
-    assert unpack(path).left_out == (name,)
+    assert unpack(bundle(tmp_path, listed, entry(name, b"bad"))).left_out == (name,)
     assert not (cache / name).exists()
     unpack(bundle(tmp_path, manifest(name), entry(name)))
     assert unpack(bundle(tmp_path, listed, entry(name, b"bad"))).left_out == (name,)
@@ -172,20 +171,11 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
     assert listed == made
     assert any(file.name.startswith("debs/") for file in made.files)
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "elsewhere"))
-    found = unpack(out)
-    assert found.files == len(made.files)
+    assert unpack(out).files == len(made.files)
     wheels = tmp_path / "elsewhere" / "wheels"
     command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--dry-run",
-        "--quiet",
-        "--no-index",
-        "--find-links",
-        str(wheels),
-    ]
+        sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-index", "--find-links", str(wheels),
+    ]  # fmt: skip
     command += ["--require-hashes", "--ignore-installed", "--target", str(tmp_path / "target"), "--no-deps"]
     for lock in ("nox.lock", "runtime.lock"):
         done = subprocess.run(

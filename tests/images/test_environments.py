@@ -36,12 +36,5 @@ def test_an_environment_holds_what_the_lock_says_and_nothing_else(made: environm
 
 def test_it_carries_only_the_code_that_runs_inside(made: environments.Environment) -> None:
     assert {path.name for path in (made.worker_code / "levelfield").iterdir()} - {"__pycache__"} == {
-        "__init__.py",
-        "plugins.py",
-        "version.py",
-        "py.typed",
-        "backends",
-        "record",
-        "worker",
-        "zoo",
-    }
+        "__init__.py", "plugins.py", "version.py", "py.typed", "backends", "record", "worker", "zoo",
+    }  # fmt: skip

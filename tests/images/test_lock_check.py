@@ -30,17 +30,12 @@ LOCK = catalogue.lock("canary")
 
 def test_yanked_releases_and_lost_files_are_named_each() -> None:
     yanked = Pin(
-        name="attrs",
-        version="21.1.0",
-        file="attrs-21.1.0-py2.py3-none-any.whl",
-        sha256="3901be1cb7c2a780f14668691474d9252c070a756be0a9ead98cfeabfa11aeb8",
-        size_bytes=1,
-        installed_bytes=1,
-    )
+        name="attrs", version="21.1.0", file="attrs-21.1.0-py2.py3-none-any.whl",
+        sha256="3901be1cb7c2a780f14668691474d9252c070a756be0a9ead98cfeabfa11aeb8", size_bytes=1, installed_bytes=1,
+    )  # fmt: skip
     no_release = msgspec.structs.replace(yanked, version="21.1.99")
     no_file = msgspec.structs.replace(LOCK.pins[0], sha256="0" * 64)
-    lock = msgspec.structs.replace(LOCK, pins=(no_file, *LOCK.pins[1:], yanked))
-    first, second = withdrawn(lock)
+    first, second = withdrawn(msgspec.structs.replace(LOCK, pins=(no_file, *LOCK.pins[1:], yanked)))
     assert (first.name, first.locked, first.reason) == (no_file.name, no_file.version, GONE)
     assert second.name == "attrs"
     assert second.reason == "It is yanked: Installable but not importable on Python 3.4."

@@ -142,8 +142,7 @@ def test_what_pip_26_says_has_the_same_reasons(tmp_path: Path, complaint: str, s
 def test_a_disk_that_is_full_is_not_called_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, says: str
 ) -> None:
-    wheel = make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n")
-    lock = _lock(wheel)
+    lock = _lock(make_wheel(tmp_path / "index", "X = '" + os.urandom(300_000).hex() + "'\n"))
     with mounted(tmp_path / "disk", options) as disk:
         monkeypatch.setenv("LEVELFIELD_CACHE", str(disk))
         monkeypatch.setenv("PIP_NO_INDEX", "1")

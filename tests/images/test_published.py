@@ -164,8 +164,7 @@ def test_what_was_pushed_and_removed_is_taken_and_nothing_is_built(site: Site, c
     assert f"pulling {site.file.images[0].reference}" in taken.out.replace("\n", "")
     assert "installing" not in taken.out
     here = client.images.get(site.tag)
-    assert here.id == pushed.id
-    assert here.tags == [site.tag]
+    assert (here.id, here.tags) == (pushed.id, [site.tag])
     assert not here.attrs["RepoDigests"]
     said = client.containers.run(
         here, ["-c", "import numpy, levelfield.worker; print('runs')"], entrypoint="python", remove=True

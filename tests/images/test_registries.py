@@ -20,8 +20,7 @@ def test_pip_settings_reach_uv_and_the_environment_wins() -> None:
     found = registries._parse(LISTING)
     assert found.index_url == "https://name:pass@mirror/simple"
     assert found.extra_index_urls == ("https://a/simple", "https://b/simple")
-    assert found.find_links == ("/wheels",)
-    assert found.environment["SSL_CERT_FILE"] == "/etc/ca.pem"
+    assert (found.find_links, found.environment["SSL_CERT_FILE"]) == (("/wheels",), "/etc/ca.pem")
     assert found.environment["HTTPS_PROXY"] == "http://proxy:3128"
     arguments = registries.uv_arguments(found)
     assert arguments[:2] == ["--default-index", "https://name:pass@mirror/simple"]

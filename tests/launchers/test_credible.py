@@ -141,11 +141,7 @@ FIELDS: dict[type[msgspec.Struct], dict[str, str]] = {
     Driven: {"answer": "the plug-in decodes it", "elapsed_ns": BOUNDED},
     Ready: {"protocol": "`Worker.await_ready`", "pid": "nothing reads it", "python": TEXT},
     Loaded: {
-        "startup": PARTS,
-        "version": TEXT,
-        "weights_sha256": COMPARED,
-        "inputs_sha256": COMPARED,
-        "settings": TEXT,
+        "startup": PARTS, "version": TEXT, "weights_sha256": COMPARED, "inputs_sha256": COMPARED, "settings": TEXT,
     },
     Measured: {"window": PARTS},
     Verified: {"shape": COMPARED, "output": COMPARED, "outputs": COMPARED, "computed": CLAIM, "calls": PARTS},
@@ -171,7 +167,7 @@ FIELDS: dict[type[msgspec.Struct], dict[str, str]] = {
     Absent: {"reason": TEXT},
     Joined: {},
     Used: dict.fromkeys(Used.__struct_fields__, "no request of a supervisor has this reply"),
-}
+}  # fmt: skip
 """What holds each field of each reply."""
 
 

@@ -114,8 +114,7 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_folder_of_a_killed_process_is_swept_and_ones_own_is_not(tmp_path: Path) -> None:
     own = disk_limit.make()
     done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, check=False)
-    left = Path(done.stdout.strip())
-    assert (left / "owner").is_file()
+    assert (Path(done.stdout.strip()) / "owner").is_file()
     assert disk_limit.sweep() == 1
     assert list(tmp_path.iterdir()) == [own]
 

@@ -53,15 +53,9 @@ def spec(image: Image, tmp_path: Path) -> LaunchSpec:
         (tmp_path / "artifacts" / name).write_bytes(b"content")
     tmp_path.chmod(0o755)
     return LaunchSpec(
-        name=f"test {os.getpid()}",
-        image=image,
-        threads=1,
-        cpus=(min(os.sched_getaffinity(0)),),
-        memory_bytes=512 << 20,
-        artifacts=tmp_path / "artifacts",
-        reads=(READ, "own/this"),
-        cache=tmp_path / "cache",
-    )
+        name=f"test {os.getpid()}", image=image, threads=1, cpus=(min(os.sched_getaffinity(0)),),
+        memory_bytes=512 << 20, artifacts=tmp_path / "artifacts", reads=(READ, "own/this"), cache=tmp_path / "cache",
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -90,8 +84,7 @@ def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, 
     (container,) = containers(engine)
     container.reload()
     host, config = container.attrs["HostConfig"], container.attrs["Config"]
-    assert host["NetworkMode"] == "none"
-    assert host["CapDrop"] == ["ALL"]
+    assert (host["NetworkMode"], host["CapDrop"]) == ("none", ["ALL"])
     assert not host["CapAdd"]
     assert not host["Privileged"]
     assert "no-new-privileges" in host["SecurityOpt"]
@@ -100,8 +93,7 @@ def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, 
     assert host["Memory"] == host["MemorySwap"] == spec.memory_bytes
     assert 0 < host["PidsLimit"] <= 4096
     assert host["AutoRemove"]
-    assert host["IpcMode"] == "private"
-    assert host["LogConfig"]["Type"] == "none"
+    assert (host["IpcMode"], host["LogConfig"]["Type"]) == ("private", "none")
     assert config["StdinOnce"]
     uid = os.getuid() or NOBODY
     assert config["User"].startswith(f"{uid}:")

@@ -54,8 +54,7 @@ def podman() -> Iterator[str]:
 
 def test_a_run_is_measured_and_verified(podman: str, tmp_path: Path) -> None:
     words = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "onnxruntime")
-    done = run(*words, folder=tmp_path, environment={"DOCKER_HOST": podman})
-    assert done.code == 0, done.err + done.out
+    done = run(*words, folder=tmp_path, environment={"DOCKER_HOST": podman}, code=0)
     assert "Measured in one pinned container per framework." in done.out
     assert "All 2 answers are equal to the reference." in done.out
     with contextlib.closing(docker.DockerClient(podman)) as client:

@@ -56,16 +56,12 @@ def test_a_worker_answers_over_tls(engine: docker.DockerClient, tmp_path: Path) 
         done = subprocess.run(
             ["nsenter", f"--net=/proc/{private.pid}/ns/net", sys.executable, "-c", SCRIPT, msgspec.json.encode(image)],
             env={
-                **os.environ,
-                "PYTHONPATH": IMPORTS,
-                "LEVELFIELD_CACHE": str(tmp_path / "cache"),
-                "DOCKER_HOST": ADDRESS,
-                "DOCKER_TLS_VERIFY": "1",
-                "DOCKER_CERT_PATH": str(tmp_path),
+                **os.environ, "PYTHONPATH": IMPORTS, "LEVELFIELD_CACHE": str(tmp_path / "cache"),
+                "DOCKER_HOST": ADDRESS, "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(tmp_path),
                 "REQUESTS_CA_BUNDLE": os.devnull,
             },
             check=False,
             capture_output=True,
             text=True,
-        )
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr

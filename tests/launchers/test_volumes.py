@@ -64,15 +64,9 @@ def spec_of(image: Image, place: Path, **others: Any) -> LaunchSpec:
         (artifacts / folder).mkdir(parents=True, exist_ok=True)
         (artifacts / folder / "one").write_bytes(b"first")
     return LaunchSpec(
-        name="test",
-        image=image,
-        threads=1,
-        cpus=(min(os.sched_getaffinity(0)),),
-        memory_bytes=512 << 20,
-        artifacts=artifacts,
-        reads=("weights",),
-        **others,
-    )
+        name="test", image=image, threads=1, cpus=(min(os.sched_getaffinity(0)),), memory_bytes=512 << 20,
+        artifacts=artifacts, reads=("weights",), **others,
+    )  # fmt: skip
 
 
 def said(client: docker.DockerClient, command: str) -> str:

@@ -40,20 +40,12 @@ FAILURES: list[tuple[str, FailureKind, str]] = [
     (READY + NEXT + "raise RuntimeError('no such kernel')", "crashed", "exited with code 1 during measure"),
     (READY + NEXT + "import os\nos.kill(os.getpid(), 11)", "crashed", "exited with code -11"),
     ("raise SystemExit(3)", "crashed", "exited with code 3 during start"),
-    (
-        READY + NEXT + "print('oneDNN is on.', flush=True)\ninput()",
-        "protocol",
-        "not a reply during measure: 'oneDNN is",
-    ),
+    (READY + NEXT + "print('oneDNN is on.', flush=True)\ninput()", "protocol", "not a reply during measure: 'oneDNN"),
     (READY + NEXT + 'print(\'{"type":"failed","x":\' + \'[\' * 200_000, flush=True)', "protocol", "not a reply"),
     (READY + NEXT + RAW.format(r"""b'{"type":"failed","message":"\xff"}\n'"""), "protocol", "not a reply"),
     (READY + NEXT + READY + "input()", "protocol", "answered measure with Ready"),
     (FAILED, "protocol", "began"),
-    (
-        READY + NEXT + FAILED.replace('"kind":"error"', '"kind":"none"'),
-        "protocol",
-        "a kind of failure that there is not",
-    ),
+    (READY + NEXT + FAILED.replace('"kind":"error"', '"kind":"none"'), "protocol", "a kind of failure that there is"),
     (
         READY + NEXT + """print('{"type":"trained","losses":[' + "1," * 8_000_001, flush=True)""",
         "protocol",
@@ -135,8 +127,7 @@ def test_its_own_failure_leaves_it_alive() -> None:
 
 def test_its_folder_goes_with_it() -> None:
     one = worker("import os\n" + READY + NEXT + "print(os.environ['HOME'], file=sys.stderr, flush=True)\nos._exit(4)")
-    error = fails(one, "crashed", "exited with code 4")
-    home = Path(error.detail.strip())
+    home = Path(fails(one, "crashed", "exited with code 4").detail.strip())
     assert home.name == "home"
     assert home.parent.name.startswith("levelfield-run-")
     assert not home.parent.exists()

@@ -40,12 +40,8 @@ def test_the_tightest_limit_of_the_path_counts_in_version_two(tmp_path: Path) ->
         },
     )
     assert control_groups.limits(tmp_path) == {
-        "cgroup version": 2,
-        "CPU limit": 1.5,
-        "memory limit bytes": 4 << 30,
-        "CPU set": "0-3",
-        "memory nodes": "1",
-    }
+        "cgroup version": 2, "CPU limit": 1.5, "memory limit bytes": 4 << 30, "CPU set": "0-3", "memory nodes": "1",
+    }  # fmt: skip
     files = [str(file.relative_to(tmp_path)) for file in control_groups.throttling_files(tmp_path)]
     assert files == ["sys/fs/cgroup/user.slice/job/cpu.stat", "sys/fs/cgroup/user.slice/cpu.stat"]
 
@@ -68,12 +64,8 @@ def test_the_tightest_limit_of_the_path_counts_in_version_one(tmp_path: Path) ->
         },
     )
     assert control_groups.limits(tmp_path) == {
-        "cgroup version": 1,
-        "CPU limit": 1.5,
-        "memory limit bytes": 1 << 30,
-        "CPU set": "0-1",
-        "memory nodes": "0",
-    }
+        "cgroup version": 1, "CPU limit": 1.5, "memory limit bytes": 1 << 30, "CPU set": "0-1", "memory nodes": "0",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -95,8 +87,7 @@ def test_in_a_container_the_path_is_what_is_mounted_there(tmp_path: Path, top: s
 @contextlib.contextmanager
 def parent_with_quota(cpus: float) -> Iterator[Path]:
     """Make a group with a quota and one below it without any; yield the lower one's folder."""
-    top = control_groups.groups("cpu")[-1]
-    parent = top / f"levelfield-test-{os.getpid()}"
+    parent = control_groups.groups("cpu")[-1] / f"levelfield-test-{os.getpid()}"
     lower = parent / "lower"
     try:
         lower.mkdir(parents=True)

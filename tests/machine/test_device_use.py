@@ -47,34 +47,17 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
         tmp_path,
         {"energy": 1_000_000, "ecc-uncorrected": 3},
         {
-            "energy": 1_000_750,
-            "ecc-uncorrected": 4,
-            "power": 412_000,
-            "utilisation": 88,
-            "memory-utilisation": 35,
-            "sm": 1980,
-            "memory-clock": 2619,
-            "temperature": 61,
-            "reasons": 0,
-            "pid": 4711,
-            "process-bytes": 2 << 30,
+            "energy": 1_000_750, "ecc-uncorrected": 4, "power": 412_000, "utilisation": 88, "memory-utilisation": 35,
+            "sm": 1980, "memory-clock": 2619, "temperature": 61, "reasons": 0, "pid": 4711, "process-bytes": 2 << 30,
         },
         {"torch@cu13": 4711, "jax@cu13": 4712},
-    )
+    )  # fmt: skip
     assert found.pop("elapsed_ns") > 0
     assert found == {
-        "energy_mj": 750,
-        "power_mw": 412_000,
-        "utilisation_percent": 88,
-        "memory_utilisation_percent": 35,
-        "sm_clock_mhz": 1980,
-        "memory_clock_mhz": 2619,
-        "temperature_c": 61,
-        "throttled": [],
-        "memory_bytes": 2 << 30,
-        "ecc_errors": 1,
-        "xid_errors": [],
-    }
+        "energy_mj": 750, "power_mw": 412_000, "utilisation_percent": 88, "memory_utilisation_percent": 35,
+        "sm_clock_mhz": 1980, "memory_clock_mhz": 2619, "temperature_c": 61, "throttled": [], "memory_bytes": 2 << 30,
+        "ecc_errors": 1, "xid_errors": [],
+    }  # fmt: skip
 
 
 def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path: Path) -> None:
@@ -90,16 +73,14 @@ def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path
 def test_memory_is_of_the_process_whose_turn_it_was(tmp_path: Path) -> None:
     other = use(tmp_path, {}, {"pid": 4712}, {"torch@cu13": 4711})
     assert "does not list the worker's process" in other["memory_bytes"]["reason"]
-    unseen = use(tmp_path, {}, {"pid": 4712})
-    assert "process id is not known" in unseen["memory_bytes"]["reason"]
+    assert "process id is not known" in use(tmp_path, {}, {"pid": 4712})["memory_bytes"]["reason"]
     # NVML's "not available" is all ones.
     untold = use(tmp_path, {}, {"pid": 4711, "process-bytes": 2**64 - 1}, {"torch@cu13": 4711})
     assert untold["memory_bytes"]["reason"] == "the driver does not tell it by process"
 
 
 def test_a_counter_that_fell_is_absent(tmp_path: Path) -> None:
-    found = use(tmp_path, {"energy": 900}, {"energy": 5})
-    assert "went backwards" in found["energy_mj"]["reason"]
+    assert "went backwards" in use(tmp_path, {"energy": 900}, {"energy": 5})["energy_mj"]["reason"]
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")

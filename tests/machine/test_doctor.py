@@ -43,8 +43,7 @@ def test_a_disk_has_what_this_very_plan_needs(
 
 
 def test_folders_on_one_disk_are_added_up_and_need_not_be_there(tmp_path: Path) -> None:
-    free = shutil.disk_usage(tmp_path).free
-    half = int(free * 0.6)
+    half = int(shutil.disk_usage(tmp_path).free * 0.6)
     (found,) = doctor.disks(Needs(folders={tmp_path: half, tmp_path / "not/yet": half}))
     assert found.state == "bad"
     assert doctor.disks(Needs(folders={tmp_path: half}))[0].state == "ok"

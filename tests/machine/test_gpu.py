@@ -34,8 +34,7 @@ def test_drivers_and_gpus(tmp_path: Path, driver: str, cuda: int, device: FakeGp
     assert facts["device 0 memory bytes"] == device.memory_bytes
     assert facts["device 0 ECC"] is True
     assert facts["device 0 PCIe width"]["type"] == "absent"  # a question this library does not have
-    assert found["nvidia"]["driver"] == driver
-    assert found["nvidia"]["gpus"][0]["name"] == device.name
+    assert (found["nvidia"]["driver"], found["nvidia"]["gpus"][0]["name"]) == (driver, device.name)
 
 
 @pytest.mark.parametrize(

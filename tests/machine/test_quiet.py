@@ -95,8 +95,7 @@ def test_sleeping_workers_are_not_waited_for_until_the_limit() -> None:
 
 def test_a_worker_that_spins_for_a_while_is_waited_for() -> None:
     with process(SPINS) as child:
-        waited = wait_until_idle({"spins": child.pid}, limit_ns=NO_LIMIT_NS)
-        assert waited.busy == ()
+        assert wait_until_idle({"spins": child.pid}, limit_ns=NO_LIMIT_NS).busy == ()
         assert known(counters.process_cpu_ns(child.pid)) >= SPUN_S * 1e9
 
 

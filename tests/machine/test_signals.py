@@ -6,6 +6,7 @@ import pytest
 from levelfield.machine import counters
 from levelfield.machine.signals import Signals, difference
 from levelfield.record.schema import Absent
+from tests.machine.folders import write
 from tests.machine.processes import ASLEEP, BUSY, known, process
 
 
@@ -77,23 +78,16 @@ def machine(root: Path, *, with_group: str | None = None, with_scheduler: bool =
             "version 15\ntimestamp 4295\ncpu0 0 0 0 0 0 0 100000000001 5 6\ndomain0 3 1 2\n"
             "cpu1 0 0 0 0 0 0 50000000002 5 6\n"
         )
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
+    write(root, files)
 
 
 def test_the_sensors_of_real_metal(tmp_path: Path) -> None:
     machine(tmp_path)
     with Signals(root=tmp_path) as signals:
         now = signals.snapshot({})
-    assert now.steal_ns == 42 * counters.TICK_NS
-    assert now.pressure_ns == 6_706_525_000
-    assert now.context_switches == 4242
-    assert now.major_faults == 7
-    assert now.swapped_pages == 7
-    assert now.frequency_khz == 2_500_000
-    assert now.temperature_mc == 56_000
-    assert now.throttled == 5
+    assert (now.steal_ns, now.pressure_ns) == (42 * counters.TICK_NS, 6_706_525_000)
+    assert (now.context_switches, now.major_faults, now.swapped_pages) == (4242, 7, 7)
+    assert (now.frequency_khz, now.temperature_mc, now.throttled) == (2_500_000, 56_000, 5)
 
 
 def test_busy_time_comes_from_the_finest_source_that_is_plausible(tmp_path: Path) -> None:

@@ -98,8 +98,7 @@ def test_counters_tell_the_kinds_of_an_intel_processor_before_its_frequencies_do
     assert as_text(cpu_pinning.pool((), topology).cpus) == "0-11"
     facts = placement((0, 2), topology)
     assert (facts["core kinds"], facts["core kinds measured on"]) == ("6 performance, 8 efficiency", "performance")
-    both = placement((0, 12), topology)
-    assert both["core kinds measured on"] == "performance, efficiency"
+    assert placement((0, 12), topology)["core kinds measured on"] == "performance, efficiency"
     one = read(write(root, {"sys/devices/cpu_core/cpus": "0-19\n", "sys/devices/cpu_atom/cpus": "\n"}))
     assert one.kinds == ("",), "its efficiency cores are switched off"
 
@@ -120,6 +119,5 @@ def test_a_machine_of_one_node_whose_memory_grows_is_the_same_machine(tmp_path: 
     node = "sys/devices/system/node/node0"
     files = {f"{node}/cpulist": "0-1\n", "sys/devices/system/cpu/online": "0-1\n", "proc/meminfo": "MemTotal: 900 kB\n"}
     small = layout(read(write(tmp_path, {**files, f"{node}/meminfo": "Node 0 MemTotal: 300 kB\n"})))
-    grown = layout(read(write(tmp_path, {f"{node}/meminfo": "Node 0 MemTotal: 900 kB\n"})))
-    assert small == grown
+    assert small == layout(read(write(tmp_path, {f"{node}/meminfo": "Node 0 MemTotal: 900 kB\n"})))
     assert small["NUMA layout"] == "node 0: CPUs 0-1"

@@ -17,16 +17,12 @@ def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
     words = shlex.split(rerun(make_run(control="jax", precision_target=0.005)))
     assert words[:2] == ["levelfield", "bench"]
     parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["profile"] == "standard"
-    assert parsed["models"] == ("mlp", "resnet50", "bert")
+    assert (parsed["profile"], parsed["models"]) == ("standard", ("mlp", "resnet50", "bert"))
     assert parsed["scenarios"] == ("latency", "throughput", "cold-start", "memory")
-    assert parsed["threads"] == (2,)
-    assert parsed["control"] == "jax"
-    assert parsed["budget_seconds"] == 600
+    assert (parsed["threads"], parsed["control"], parsed["budget_seconds"]) == ((2,), "jax", 600)
     assert parsed["precision_target"] == pytest.approx(0.005)
     assert parsed["margin"] == pytest.approx(0.02)
-    assert parsed["seed"] == 1
-    assert parsed["launcher"] == "docker"
+    assert (parsed["seed"], parsed["launcher"]) == (1, "docker")
     assert parsed["variant"] == "cpu", "a machine with a GPU would take it otherwise"
     assert parsed["gpu"] is None
 
@@ -36,8 +32,7 @@ def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
     settings = msgspec.structs.replace(run.settings, gpu=1, backends=("torch@cu13", "jax@cuda"), launcher="host")
     words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings)))
     parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["gpu"] == "1"
-    assert parsed["variant"] == "auto"
+    assert (parsed["gpu"], parsed["variant"]) == ("1", "auto")
     assert parsed["backends"] == ("torch@cu13", "jax"), "cuda stands for what the host had"
 
 

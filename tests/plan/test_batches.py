@@ -77,8 +77,7 @@ def test_one_item_is_refused(selection: Selection) -> None:
 )
 def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> None:
     made = make(selection, available=CPUS)
-    words = shlex.split(rerun(of_plan(made)))
-    typed = bench.make_context("bench", words[2:]).params
+    typed = bench.make_context("bench", shlex.split(rerun(of_plan(made)))[2:]).params
     again = Selection(
         typed["profile"],
         models=typed["models"],

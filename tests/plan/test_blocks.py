@@ -3,15 +3,12 @@
 import msgspec
 import pytest
 
-from levelfield import scenarios
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, blocks, make
 from levelfield.zoo import flops, models
 
 CPUS = (0, 1, 2, 3)
-
-ON_CPU = [name for name in scenarios.NAMES if not scenarios.get(name).on_device]
 
 CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
 
@@ -50,8 +47,7 @@ def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
 
 @pytest.mark.parametrize("name", ["torch#2", "torch@cu13#2"])
 def test_an_arm_is_named_with_or_without_the_variant_that_the_machine_chose(name: str) -> None:
-    gpu = Gpu(0, "NVIDIA H100", "9.0")
-    here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(gpu,))
+    here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
     selected = Selection(
         models=("mlp",),
         backends=("torch", "jax"),
@@ -69,14 +65,11 @@ def test_every_precision_and_number_of_threads_is_a_case_of_its_own() -> None:
         models=("mlp",), scenarios=("latency",), precisions=("fp32", "bf16"), threads=(2, 1), control="none"
     )
     made = make(selection, available=CPUS)
-    assert made.threads == (1, 2)
-    assert made.cpus == (0, 1)
+    assert (made.threads, made.cpus) == ((1, 2), (0, 1))
     assert [block.case.id for block in made.blocks] == [
-        "mlp/latency/fp32/b1/t1/cpu",
-        "mlp/latency/fp32/b1/t2/cpu",
-        "mlp/latency/bf16/b1/t1/cpu",
+        "mlp/latency/fp32/b1/t1/cpu", "mlp/latency/fp32/b1/t2/cpu", "mlp/latency/bf16/b1/t1/cpu",
         "mlp/latency/bf16/b1/t2/cpu",
-    ]
+    ]  # fmt: skip
 
 
 CPUS_OPERATORS = (0, 1)

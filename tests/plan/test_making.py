@@ -17,8 +17,7 @@ CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
 
 def test_the_default_is_everything_in_the_standard_profile() -> None:
     made = make(Selection(), available=CPUS)
-    assert made.profile.name == "standard"
-    assert set(made.models) == {"mlp", "resnet50", "bert"}
+    assert (made.profile.name, set(made.models)) == ("standard", {"mlp", "resnet50", "bert"})
     assert len(made.backends) == 7
     assert CANARY not in made.backends
     assert CANARY not in made.models
@@ -36,11 +35,7 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
         (Selection(models=("net.py:build",)), "--models takes names, and 'net.py:build' is a path.", "to --model."),
         (Selection(precisions=("bf61",)), "There is no precision called 'bf61'.", "Did you mean 'bf16' or 'fp16'?"),
-        (
-            Selection(precisions=("fp32", "tf32")),
-            "Nobody here computes in tf32 on the CPU.",
-            "--precision fp32,bf16,int8",
-        ),
+        (Selection(precisions=("fp32", "tf32")), "Nobody here computes in tf32 on the CPU.", "--precision fp32,bf16"),
         (
             Selection(scenarios=("training",), precisions=("int8",)),
             "No backend here trains in int8. torch trains in fp32, bf16 here, not in int8: 8 bits hold no gradient",
@@ -79,8 +74,7 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
     for block in made.blocks:
         assert tuple(arm.id for arm in block.arms) == ids
         assert block.planned_generations == made.profile.generations, "peak memory is to be decided, too"
-    slowed = pair(Selection(inject=("5%", ids[1])), first, second, available=CPUS)
-    assert slowed.injected == (ids[1],)
+    assert pair(Selection(inject=("5%", ids[1])), first, second, available=CPUS).injected == (ids[1],)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +89,7 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
 )
 def test_a_record_tells_its_plan(selection: Selection) -> None:
     made = make(selection, available=CPUS)
-    run = of_plan(made)
-    assert plan.of_record(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made
+    assert plan.of_record(msgspec.json.decode(msgspec.json.encode(of_plan(made)), type=Run)) == made
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,8 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
     assert made.gpu == 0
     assert {block.case.device for block in made.blocks} == {"cuda"}
     assert arms(made) == {
-        "torch@cu13",
-        "torch-compile@cu13",
-        "tensorflow@cu12",
-        "tensorflow-xla@cu12",
-        "jax@cu13",
-        "onnxruntime@cu13",
-    }
+        "torch@cu13", "torch-compile@cu13", "tensorflow@cu12", "tensorflow-xla@cu12", "jax@cu13", "onnxruntime@cu13",
+    }  # fmt: skip
     assert made.blocks[0].case.id.endswith("/cuda")
     assert made.images == ("torch@cu13", "tensorflow@cu12", "jax@cu13", "onnxruntime@cu13", "canary")
     (warning,) = made.warnings

@@ -1,5 +1,8 @@
 """Among how many processes a training is divided, and what is said of what cannot be."""
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from levelfield.errors import LevelfieldError
@@ -8,8 +11,7 @@ from levelfield.plan import Selection, make
 CPUS = (0, 1, 2, 3)
 
 
-def asked(**changes: object) -> Selection:
-    return Selection(**({"scenarios": ("training",), "models": ("mlp",), "processes": (1, 2)} | changes))  # type: ignore[arg-type]
+asked = partial(Selection, scenarios=("training",), models=("mlp",), processes=(1, 2))
 
 
 def test_every_number_of_processes_is_a_case_with_equal_threads_each() -> None:
@@ -48,7 +50,7 @@ def test_a_model_with_batch_norm_is_left_out_and_reported() -> None:
         ({"backends": ("onnxruntime",)}, "onnxruntime cannot train", "torch"),
     ],
 )
-def test_what_cannot_be_divided_says_why(changes: dict[str, object], message: str, fix: str) -> None:
+def test_what_cannot_be_divided_says_why(changes: dict[str, Any], message: str, fix: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
         make(asked(**changes), available=CPUS)
     assert message in caught.value.message

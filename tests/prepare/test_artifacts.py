@@ -164,8 +164,7 @@ def test_files_of_a_plug_in_are_kept_apart_and_made_again_when_it_changes(artifa
         assert export("2").path != first.path
     assert Path(first.path).parts[0] == "plugin-tflite"
     assert Path(first.path).name == "model.tflite"
-    assert first.artifact.name == "mlp fp32 batch 1 tflite"
-    assert first.artifact.made_by == {"torch": "1"}
+    assert (first.artifact.name, first.artifact.made_by) == ("mlp fp32 batch 1 tflite", {"torch": "1"})
 
 
 @pytest.mark.parametrize(

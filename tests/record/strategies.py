@@ -31,13 +31,9 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return st.builds(kind, **{field.name: of(field.type) for field in msgspec.structs.fields(kind)})
     simple = {
-        int: INT64,
-        float: FINITE,
-        str: st.text(max_size=8),
-        bool: st.booleans(),
-        type(None): st.none(),
+        int: INT64, float: FINITE, str: st.text(max_size=8), bool: st.booleans(), type(None): st.none(),
         Any: st.none(),
-    }
+    }  # fmt: skip
     return simple[kind]
 
 

@@ -9,6 +9,7 @@ from levelfield.record import files, page
 from tests.commands import one_clear_sentence
 from tests.commands import run as run_command
 from tests.record import corpus
+from tests.records_builder import kept
 
 NAMES = sorted(path.name for path in corpus.FOLDER.iterdir())
 
@@ -39,8 +40,7 @@ def test_the_whole_record_that_they_come_from_is_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["report", "compare"])
 def test_the_command_says_it_too(tmp_path: Path, name: str, command: str) -> None:
     folder = tmp_path / "other"
-    folder.mkdir()
-    files.write(corpus.small(), folder)
+    kept(corpus.small(), folder)
     words = [corpus.FOLDER / name, *([folder] if command == "compare" else [])]
     one_clear_sentence(run_command(command, *words, folder=tmp_path), name)
 

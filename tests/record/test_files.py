@@ -26,16 +26,9 @@ def changed(**fields: object) -> bytes:
 
 
 CALIBRATED = {
-    "finished": "2026-11-20T10:00:00Z",
-    "backend": "onnxruntime",
-    "model": "resnet50",
-    "launches": 5,
-    "runs": 40,
-    "different": 0,
-    "same": 38,
-    "margin": 0.02,
-    "minimum_detectable_effect": 0.03,
-}
+    "finished": "2026-11-20T10:00:00Z", "backend": "onnxruntime", "model": "resnet50", "launches": 5, "runs": 40,
+    "different": 0, "same": 38, "margin": 0.02, "minimum_detectable_effect": 0.03,
+}  # fmt: skip
 DRAW = {"run": "r", "started": "2026-11-20T10:00:00Z", "arm": "jax", "case": "c", "ratio": 1.0}
 
 
@@ -91,13 +84,10 @@ def test_a_newer_schema_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b'{"schema": "1"}',
-        b'{"schema": 1, "id": "\xff"}',
-        b"[" * 200_000,
-        b'{"schema": 1, "blocks": ' + b"[" * 200_000,
-        b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
+        b'{"schema": "1"}', b'{"schema": 1, "id": "\xff"}', b"[" * 200_000,
+        b'{"schema": 1, "blocks": ' + b"[" * 200_000, b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
     ],
-)
+)  # fmt: skip
 def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
     with pytest.raises(LevelfieldError) as caught:
         files.decode(content, "run.json")
@@ -110,10 +100,7 @@ def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "says"),
-    [
-        ({"depth": 5}, "latency at a depth of 5"),
-        ({"growing_cache": True}, "latency with a growing cache"),
-    ],
+    [({"depth": 5}, "latency at a depth of 5"), ({"growing_cache": True}, "latency with a growing cache")],
 )
 def test_a_cache_is_of_what_answers_token_by_token(fields: dict[str, Any], says: str) -> None:
     (block, *_) = PLAIN["blocks"]
@@ -185,15 +172,10 @@ def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> N
 @pytest.mark.parametrize(
     ("limit", "what"),
     [
-        ("MAX_BLOCKS", "cases"),
-        ("MAX_ARMS", "arms of one case"),
-        ("MAX_RESULTS", "results"),
-        ("MAX_WINDOWS", "windows"),
-        ("MAX_ROUNDS", "rounds"),
-        ("MAX_ROUND_ARMS", "places"),
-        ("MAX_FACTS", "facts"),
+        ("MAX_BLOCKS", "cases"), ("MAX_ARMS", "arms of one case"), ("MAX_RESULTS", "results"),
+        ("MAX_WINDOWS", "windows"), ("MAX_ROUNDS", "rounds"), ("MAX_ROUND_ARMS", "places"), ("MAX_FACTS", "facts"),
     ],
-)
+)  # fmt: skip
 def test_one_more_than_a_run_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, what: str) -> None:
     run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency", "memory"), generations=2, rounds=2)
     bounds.check(run, "run.json")

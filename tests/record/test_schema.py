@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.record.schema import (
-    SCHEMA,
-    Run,
-)
+from levelfield.record.schema import SCHEMA, Run
 from tests.record.strategies import of
 from tests.records_builder import make_run
 

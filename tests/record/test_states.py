@@ -5,14 +5,7 @@ import numpy as np
 import pytest
 
 from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Reason, Turn
-from levelfield.record.states import (
-    FEWEST_PROBES,
-    Knowledge,
-    State,
-    judge,
-    knowledge,
-    levels,
-)
+from levelfield.record.states import FEWEST_PROBES, Knowledge, State, judge, knowledge, levels
 from tests.known import known
 
 LOW = MachineProbe(900_000, 400_000, 500_000)
@@ -93,8 +86,7 @@ def test_a_run_in_one_state_knows_from_earlier_runs_that_it_was_contended() -> N
     assert knowledge(known(alone)) == "one state seen"
     assert knowledge(informed) == "two states seen"
     assert informed.low_share == 0
-    judged = known(judge(turn(contended[0], contended[1]), informed))
-    assert judged.state == "contended"
+    assert known(judge(turn(contended[0], contended[1]), informed)).state == "contended"
 
 
 def test_a_few_fast_probes_are_no_low_mode() -> None:

@@ -28,19 +28,11 @@ def make_hostile(*, variants: bool) -> Run:
         Whether arms' variants carry it too; then launches no longer belong to the arms of their block.
     """
     run = make_run(
-        max_calls=20,
-        rounds=2,
-        generations=5,
-        control="onnxruntime",
-        launcher="venv",
-        labels=("injected",),
+        max_calls=20, rounds=2, generations=5, control="onnxruntime", launcher="venv", labels=("injected",),
         warnings=(Warning_(code="w", message="`m`", remedy="r", about="a"),),
         failures={("jax", "mlp"): Failure(stage="load", kind="crashed", message="m", detail="d")},
-        unequal=[("torch", "bert")],
-        disturbed=[0],
-        supervisor_window_share=Absent("unknown"),
-        finished=False,
-    )
+        unequal=[("torch", "bert")], disturbed=[0], supervisor_window_share=Absent("unknown"), finished=False,
+    )  # fmt: skip
     settings = msgspec.structs.replace(run.settings, memory_nodes=Absent("unknown"))
     images = tuple(msgspec.structs.replace(image, plugins={"brings-it": "1.0"}) for image in run.images)
     run = msgspec.structs.replace(run, resumed=("2026-11-21T10:30:00Z",), settings=settings, images=images)

@@ -35,15 +35,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "example.html").write_text(html.render(run, analyse(run)), encoding="utf-8")
     crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="x\n" * 300)
     troubled = make_run(
-        rounds=3,
-        control="onnxruntime",
-        launcher="venv",
-        labels=("smoke",),
+        rounds=3, control="onnxruntime", launcher="venv", labels=("smoke",),
         warnings=(Warning_(code="w", message="`m` moved", remedy="Hold it.", about="a"),),
-        failures={("jax", "bert"): crash},
-        unequal=[("torch", "resnet50")],
-        disturbed=[1],
-    )
+        failures={("jax", "bert"): crash}, unequal=[("torch", "resnet50")], disturbed=[1],
+    )  # fmt: skip
     within = comparison_page.within(upgrade())
     (folder / "troubled.html").write_text(html.render(troubled, analyse(troubled), comparison=within), encoding="utf-8")
     (folder / "comparison.html").write_text(comparison_page.write(upgrade()), encoding="utf-8")
@@ -51,14 +46,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     publish([fill(folder / "reports")], folder / "site", print)
     site = folder / "site"
     return {
-        "example": folder / "example.html",
-        "troubled": folder / "troubled.html",
-        "comparison": folder / "comparison.html",
-        "upgrade": folder / "upgrade.html",
-        "site": site / "index.html",
+        "example": folder / "example.html", "troubled": folder / "troubled.html",
+        "comparison": folder / "comparison.html", "upgrade": folder / "upgrade.html", "site": site / "index.html",
         "site comparison": next((site / "compare").glob("run*.html")),
         "trends": next((site / "trends").glob("*.html")),
-    }
+    }  # fmt: skip
 
 
 def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> None:
@@ -69,10 +61,7 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
     assert {"html-has-lang", "image-alt", "color-contrast", "landmark-one-main"} <= found
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"],
-)
+@pytest.mark.parametrize("name", ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"])
 def test_axe_finds_nothing(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
     """Each page is loaded once, and then seen wide and on a phone; nothing is wider than the window."""
     show(browser, pages[name])

@@ -7,7 +7,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from levelfield.record import files
-from tests.browsers import log, open_details, requests, show, unfold
+from tests.browsers import show, unfold
 from tests.report.test_page_script import RUN, write
 
 pytestmark = pytest.mark.browser
@@ -17,14 +17,6 @@ pytestmark = pytest.mark.browser
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A record of the size of a standard run, as a file."""
     return write(RUN, tmp_path_factory.mktemp("page"))
-
-
-def test_the_page_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page: Path) -> None:
-    show(browser, page)
-    open_details(browser)
-    assert log(browser, "browser") == []
-    asked = [address for address in requests(browser) if not address.startswith("data:")]
-    assert asked == [page.as_uri()]
 
 
 @pytest.mark.parametrize("width", [390, 1280])

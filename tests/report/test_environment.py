@@ -51,8 +51,7 @@ def test_settings_are_reported_by_value_with_the_arms_that_have_it() -> None:
 
 
 def test_libraries_are_reported_by_kind() -> None:
-    run = make_run(models=("mlp",), scenarios=("memory",))
-    found = environment.libraries(run)
+    found = environment.libraries(make_run(models=("mlp",), scenarios=("memory",)))
     assert found.shared == (("OpenMP", "/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0"),), "a file by its path"
     (line,) = found.different
     assert ("libjax.so", ("jax",)) in line.values, "what lies inside another file by its name"
@@ -146,7 +145,6 @@ def test_a_network_in_python_is_described() -> None:
 def test_the_commands_take_what_they_name() -> None:
     words = shlex.split(rerun(with_settings(models=("mlp", NAME), own_weights=(WEIGHTS,))))
     parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["models"] == ("mlp", "bert")
-    assert parsed["own"] == ("FOLDER",)
+    assert (parsed["models"], parsed["own"]) == (("mlp", "bert"), ("FOLDER",))
     words = shlex.split(rerun(with_settings(own=msgspec.structs.replace(NETWORK, file="net.py"))))
     assert bench.make_context("bench", words[2:]).params["own"] == ("net.py:build",)

@@ -46,8 +46,7 @@ def test_the_page_and_the_terminal_show_the_same_table(run: Run) -> None:
 
 def test_a_reason_of_one_arm_names_it() -> None:
     made = make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("latency",), unequal=[("jax", "mlp")])
-    priced = money.at(made, Price(0.5))
-    (table,) = tables(priced)
+    (table,) = tables(money.at(made, Price(0.5)))
     (note,) = table.notes
     assert note.startswith("No cost of jax: not equal to the reference")
 

@@ -75,8 +75,7 @@ def render(run: Run) -> Page:
 
 
 def test_the_verdict_is_the_first_heading_and_the_title() -> None:
-    run = make_run(noise_scale=0.0)
-    page = render(run)
+    page = render(make_run(noise_scale=0.0))
     verdict = "MLP: onnxruntime is fastest; next openvino, +47 % (47–47 %)."
     assert next(tag for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)) == "h1"
     assert plain(page.text).index(verdict) < page.text.index("All cases: extra time over the fastest arm")
@@ -104,8 +103,7 @@ def test_the_record_inside_is_the_one_that_was_rendered() -> None:
 
 
 def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None:
-    text = standard()[1]
-    page = Page(text)
+    page = Page(standard()[1])
     assert [script.get("type") for script in page.all("script")] == ["application/json", None]
     assert page.data["program"] == pages.script()
     assert not page.all("img") + page.all("iframe") + page.all("object") + page.all("form") + page.all("base")

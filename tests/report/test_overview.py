@@ -17,8 +17,7 @@ def of(analysis: Analysis) -> tuple[overview.Table, ...]:
 def test_every_cell_says_what_the_analysis_says() -> None:
     analysis = analyse(make_run(slower={"onnxruntime": 21.3 / 21.9 * 1.01}))
     (table,) = of(analysis)
-    assert len(table.columns) == 6
-    assert len(table.lines) == 7
+    assert (len(table.columns), len(table.lines)) == (6, 7)
     for index, block in enumerate(analysis.timed):
         rows = {row.arm: row for row in block.rows}
         for line in table.lines:
@@ -58,8 +57,7 @@ def test_an_interval_that_is_cut_has_a_mark_and_no_other_has_one() -> None:
 
 
 def test_every_cell_with_a_value_tells_the_arm_its_own_time_and_the_interval() -> None:
-    analysis = analyse(make_run(models=("resnet50",), scenarios=("latency",)))
-    (table,) = of(analysis)
+    (table,) = of(analyse(make_run(models=("resnet50",), scenarios=("latency",))))
     for line in table.lines:
         assert re.match(rf"{line.arm}: \d+\.\d\sms, (best|\+[\d.]+.%, 95 % .*)", line.cells[0].hover)
 
@@ -87,14 +85,12 @@ def test_arms_without_numbers_say_why_and_stand_last() -> None:
 
 
 def test_many_cases_are_divided_by_scenario_and_the_rest_is_folded() -> None:
-    analysis = analyse(make_run(scenarios=("latency", "throughput", "training"), rounds=2))
-    tables = of(analysis)
+    tables = of(analyse(make_run(scenarios=("latency", "throughput", "training"), rounds=2)))
     assert [table.title for table in tables] == ["Latency", "Throughput", "Training"]
     assert all(len(table.columns) == 3 for table in tables)
 
 
 def test_trainings_to_a_target_are_columns_too() -> None:
-    analysis = analyse(make_run(models=("mlp", "resnet50"), scenarios=("convergence",)))
-    (table,) = of(analysis)
+    (table,) = of(analyse(make_run(models=("mlp", "resnet50"), scenarios=("convergence",))))
     assert [column.anchor for column in table.columns] == ["convergence", "convergence"]
     assert "97.0" in table.columns[0].what

@@ -91,11 +91,7 @@ def test_a_column_sorts_up_and_down_and_back(browser: webdriver.Chrome, page: Pa
     rows = sorted((row for row in of.rows if row.p99_ns is not None), key=lambda row: row.p99_ns or 0.0)
     up = [row.arm for row in rows]
     missing = [arm for arm in before if arm not in up]
-    for order, expected in (
-        ("ascending", up + missing),
-        ("descending", up[::-1] + missing),
-        (None, before),
-    ):
+    for order, expected in (("ascending", up + missing), ("descending", up[::-1] + missing), (None, before)):
         cell.find_element(By.TAG_NAME, "button").click()
         assert cell.get_attribute("aria-sort") == order
         assert arms(table) == expected
@@ -329,8 +325,7 @@ def test_every_command_has_a_button_that_copies_it(browser: webdriver.Chrome, pa
     commands = [each for each in browser.find_elements(By.TAG_NAME, "code") if each.text.startswith("levelfield ")]
     assert len(commands) >= 3
     for code in commands:
-        copy = code.find_element(By.XPATH, "following-sibling::button[1]")
-        click(browser, copy)
+        click(browser, code.find_element(By.XPATH, "following-sibling::button[1]"))
         wait(browser, lambda _: code.find_elements(By.XPATH, "following-sibling::button[text()='Copied']"))  # noqa: B023
         read = "navigator.clipboard.readText().then(arguments[0])"
         assert browser.execute_async_script(read) == code.get_attribute("textContent")

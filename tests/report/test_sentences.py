@@ -13,16 +13,11 @@ from levelfield.report.export import rows
 from levelfield.statistics.verdicts import Verdict
 from tests.records_builder import make_run
 from tests.report.plain import plain, printed
-
-
-def close_run(noise_scale: float) -> Run:
-    """Two arms that differ by 1 %, and others far behind."""
-    slower = {"onnxruntime": 21.3 / 21.9 * 1.01}
-    return make_run(models=("resnet50",), scenarios=("latency",), slower=slower, noise_scale=noise_scale)
+from tests.report.test_answers import close_run
 
 
 def test_what_lies_inside_the_margin_is_equal() -> None:
-    analysis = analyse(close_run(0.05))
+    analysis = analyse(close_run(1.01, 0.05))
     assert re.fullmatch(
         r"openvino and onnxruntime are equal on ResNet-50, batch 1: 2\d\.\d ms \(.*\) and 2\d\.\d ms \(.*\) in "
         r"these minutes; onnxruntime takes \d\.\d % \(.*\) more time than openvino; torch-compile follows with "
@@ -32,8 +27,7 @@ def test_what_lies_inside_the_margin_is_equal() -> None:
 
 
 def test_what_is_only_unknown_is_not_separated_and_has_its_interval() -> None:
-    analysis = analyse(close_run(1.0))
-    block = analysis.timed[0]
+    block = analyse(close_run(1.01, 1.0)).timed[0]
     other = next(row for row in block.rows if row.rank == 1 and row.arm != block.best)
     assert other.ratio is not None
     said = units.slower(other.ratio)
@@ -66,8 +60,7 @@ def test_identical_arms_are_reported_with_those_of_earlier_runs() -> None:
 
 
 def test_a_verdict_has_value_interval_and_lead() -> None:
-    analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
-    latency, throughput = analysis.timed
+    latency, throughput = analyse(make_run(models=("resnet50",), noise_scale=0.0)).timed
     assert plain(sentences.verdict(latency)) == (
         "openvino is fastest on ResNet-50, batch 1: 21.300 ms (21.300–21.300) in these minutes, 2.8 % (2.8–2.8 %) "
         "faster than onnxruntime."

@@ -65,14 +65,10 @@ def test_a_value_is_written_by_its_kind(value: tables.Shown, kind: tables.Kind, 
 
 def test_a_narrow_table_has_neither_wide_columns_nor_those_of_pages() -> None:
     shown: tuple[Column[int], ...] = (
-        Column("All", str),
-        Column("Wide", str, wide=True),
-        Column("Page", str, only="page"),
-        Column("Text", str, only="text"),
-        Column("Markdown", str, only="markdown"),
-        Column("Narrow", str, only="narrow"),
-        Column("File", str, only="files"),
-    )
+        Column("All", str), Column("Wide", str, wide=True), Column("Page", str, only="page"),
+        Column("Text", str, only="text"), Column("Markdown", str, only="markdown"),
+        Column("Narrow", str, only="narrow"), Column("File", str, only="files"),
+    )  # fmt: skip
     table = tables.make("A table", shown, [1])
 
     def headings(found: tables.Table) -> list[str]:

@@ -89,8 +89,7 @@ def shown_of_summary(run: Run, width: int = 80) -> str:
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_a_run_of_many_cases_fits_one_screen(width: int) -> None:
-    text = shown_of_summary(make_run(control="onnxruntime"), width)
-    lines = text.splitlines()
+    lines = shown_of_summary(make_run(control="onnxruntime"), width).splitlines()
     assert len(lines) <= SCREEN
     assert max(map(len, lines)) <= width
 

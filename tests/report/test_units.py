@@ -60,8 +60,7 @@ def test_a_value_is_written_with_its_unit(write: Callable[[Any], str], value: An
 
 @given(st.floats(min_value=1e-12, max_value=1e15))
 def test_digits_never_lie_by_more_than_half_a_unit_of_the_third_digit(value: float) -> None:
-    written = float(units.digits(value).replace(units.GROUP_SPACE, ""))
-    assert abs(written - value) <= 0.00501 * value
+    assert abs(float(units.digits(value).replace(units.GROUP_SPACE, "")) - value) <= 0.00501 * value
     assert "e" not in units.digits(value)
 
 

@@ -107,8 +107,7 @@ def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
 
 
 def test_a_curve_is_the_median_over_seeds() -> None:
-    row = FIRST.rows[0]
-    curve = xy_charts.median_curve(row)
+    curve = xy_charts.median_curve(FIRST.rows[0])
     assert [each.step for each in curve] == list(range(10, 310, 10))
     assert all(a.accuracy <= b.accuracy for a, b in itertools.pairwise(curve))
     assert curve[8].accuracy == pytest.approx(0.97 * 90 / 100), "of 90, 100, 110, 120 and 90 steps to the target"
@@ -132,8 +131,7 @@ def test_what_has_no_time_has_no_mark() -> None:
 
     block = unreached(FIRST)
     assert charts.ranked(block) is None
-    chart = known(xy_charts.accuracy(block))
-    assert chart.spots == ()
+    assert known(xy_charts.accuracy(block)).spots == ()
     blocks = tuple(block if each is FIRST else each for each in ANALYSIS_CURVES.blocks)
     assert "no arm reached the target" in html.render(RUN_CURVES, dataclasses.replace(ANALYSIS_CURVES, blocks=blocks))
     assert xy_charts.accuracy(msgspec.structs.replace(block, target=None)) is None

@@ -27,13 +27,9 @@ def scripts(steps: list[dict[str, str]], *words: str) -> list[str]:
 @pytest.mark.parametrize("system", ["ubuntu2404", "debian12", "debian13"])
 def test_the_action_compares_on_a_fresh_machine(system: str) -> None:
     variables = {
-        "GITHUB_ACTION_PATH": "$HOME/levelfield",
-        "GITHUB_OUTPUT": "$HOME/output",
-        "OLD": "onnxruntime@1.30.0",
-        "NEW": "onnxruntime",
-        "OPTIONS": SHORT,
-        "UNDECIDED": "pass",
-    }
+        "GITHUB_ACTION_PATH": "$HOME/levelfield", "GITHUB_OUTPUT": "$HOME/output", "OLD": "onnxruntime@1.30.0",
+        "NEW": "onnxruntime", "OPTIONS": SHORT, "UNDECIDED": "pass",
+    }  # fmt: skip
     lines = [SETUP, *(f'export {name}="{value}"' for name, value in variables.items())]
     lines += ["cd", *scripts(ACTION["runs"]["steps"]), "cat output; ls gate; test -s gate/comment.md"]
     code, said = run_on(system, lines)

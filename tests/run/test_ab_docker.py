@@ -46,8 +46,7 @@ def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.Docke
     assert command.code in {0, 1, 3}, command.err
     assert not command.err
     one = case.record
-    assert one.labels == ("ab",)
-    assert len(one.blocks) == 3
+    assert (one.labels, len(one.blocks)) == (("ab",), 3)
     for block in one.blocks:
         assert [arm.id for arm in block.arms] == [old, "onnxruntime"]
         assert {launch.framework_version for each in block.generations for launch in each.launches} - {""} <= {

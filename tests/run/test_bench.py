@@ -17,7 +17,7 @@ from levelfield.run import bench, first_ranking
 from levelfield.run.bench import NOT_DECIDED, find, finish, run_bench, to_resume
 from levelfield.run.options import Options
 from tests import canaries
-from tests.records_builder import make_run
+from tests.records_builder import kept, make_run
 from tests.reported import check_run
 
 SMOKE = Selection(profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=("latency",))
@@ -76,16 +76,14 @@ def test_what_is_finished_or_not_there_is_not_gone_on_with(reports: Path) -> Non
     with pytest.raises(LevelfieldError, match="There is no run 'gone' to go on with") as caught:
         find("gone", reports)
     assert str(reports) in caught.value.fix
-    (reports / "done").mkdir(parents=True)
-    files.write(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1), reports / "done")
+    kept(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1), reports / "done")
     with pytest.raises(LevelfieldError, match="The run 'done' is finished"):
         find("done", reports)
 
 
 def test_what_was_cut_off_is_a_whole_record_with_a_page(begun: canaries.Harness) -> None:
     stream = io.StringIO()
-    code = finish(begun.folder, Console(file=stream, width=200))
-    assert code != 0, "nothing was measured"
+    assert finish(begun.folder, Console(file=stream, width=200)) != 0, "nothing was measured"
     assert files.read(begun.folder).blocks == begun.record().blocks
     assert f"Report: {begun.folder / REPORT}" in stream.getvalue()
     check_run(begun.folder)
@@ -117,18 +115,8 @@ def test_what_contradicts_a_run_is_refused_by_name(
 
 def test_what_a_run_was_begun_with_and_another_budget_is_not_refused(begun: canaries.Harness, reports: Path) -> None:
     words = (
-        "--margin",
-        "2%",
-        "--profile=smoke",
-        "--seed",
-        "7",
-        "--threads",
-        "1",
-        "--budget",
-        "8m",
-        "--strict",
-        "--yes",
-    )
+        "--margin", "2%", "--profile=smoke", "--seed", "7", "--threads", "1", "--budget", "8m", "--strict", "--yes",
+    )  # fmt: skip
     assert to_resume(resuming(begun.folder.name, reports, *words))
 
 

@@ -22,14 +22,9 @@ OPTIONS = Options(selection=Selection(), reports=Path("nowhere"))
 
 def row(low: float, value: float, high: float, verdict: Verdict = Verdict.SLOWER, model: str = "mlp") -> Row:
     return Row(
-        case=Case(model, "latency", "fp32", 1, 2),
-        metric="latency",
-        old_arm="a",
-        new_arm="b",
-        verdict=verdict,
-        outcome="worse",
-        ratio=Estimate(value, low, high),
-    )
+        case=Case(model, "latency", "fp32", 1, 2), metric="latency", old_arm="a", new_arm="b", verdict=verdict,
+        outcome="worse", ratio=Estimate(value, low, high),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("scenario", "batch"), [("throughput", 1), ("throughput", 8), ("training", 4), ("latency", 1)])

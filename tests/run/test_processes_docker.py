@@ -28,8 +28,7 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
         control="none",
     )
     found = once(asked, reports, "docker")
-    run = found.run
-    (block,) = run.blocks
+    (block,) = found.run.blocks
     (generation,) = block.generations
     assert block.case.processes == 2
     assert block.case.id.endswith("/cpu/p2")
@@ -37,8 +36,7 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
         compared = parity_of(launch).training
         assert compared is not None
         assert isinstance(compared.errors.update, float), "of gradients that each process has of its own"
-        assert launch.settings["engine"] == ENGINES[launch.arm]
-        assert launch.settings["processes"] == "2"
+        assert (launch.settings["engine"], launch.settings["processes"]) == (ENGINES[launch.arm], "2")
         assert launch.memory is not None
         assert launch.memory.source.endswith("summed over 2 processes")
     for each in generation.rounds:

@@ -59,8 +59,7 @@ def test_what_was_measured_is_kept_where_it_cannot_be_shown(tmp_path: Path, monk
 
 def test_a_page_that_is_made_again_adds_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "given"
-    text = shown(small(), folder, measured=False)
-    assert f"Report: {folder / REPORT}" in text
+    assert f"Report: {folder / REPORT}" in shown(small(), folder, measured=False)
     assert sorted(each.name for each in folder.iterdir()) == sorted([files.NAME, REPORT])
     assert [each.name for each in tmp_path.iterdir()] == ["given"], "it is in nobody's history"
 

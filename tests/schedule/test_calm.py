@@ -86,17 +86,9 @@ def measured(
     path = tmp_path / "journal.jsonl"
     with Journal(path) as written, Signals((0,)) as signals:
         made = RoundScheduler(
-            outcomes={arm.id: outcome(arm, ScriptedWorker())},
-            block="b",
-            generation=0,
-            seed=1,
-            signals=signals,
-            journal=written,
-            clock=SupervisorClock(),
-            listener=SilentListener(),
-            states=where,
-            budget_s=budget_s,
-        )
+            outcomes={arm.id: outcome(arm, ScriptedWorker())}, block="b", generation=0, seed=1, signals=signals,
+            journal=written, clock=SupervisorClock(), listener=SilentListener(), states=where, budget_s=budget_s,
+        )  # fmt: skip
         made.measure_rounds(pace)
     events = journal.read(path)
     assert isinstance(events[-1], RoundDone)
@@ -125,8 +117,7 @@ def test_a_run_looks_at_the_machine_before_its_first_window() -> None:
 
 def test_a_window_waits_until_the_machine_is_calm_and_keeps_what_it_saw(tmp_path: Path) -> None:
     (turn,), left_s = measured(tmp_path, states(script(BUSY, BUSY, BUSY)), ARM)
-    assert turn.polled_ns == (BUSY, BUSY, BUSY)
-    assert turn.probed_before == MachineProbe(CALM, 400_000, 500_000)
+    assert (turn.polled_ns, turn.probed_before) == ((BUSY, BUSY, BUSY), MachineProbe(CALM, 400_000, 500_000))
     assert left_s < rounds.LEAST_CALM_S
 
 

@@ -61,11 +61,7 @@ def sharing(free: int | Absent, *, one_process: bool = False) -> MemorySharing:
     ],
 )  # fmt: skip
 def test_arms_are_divided_into_as_few_groups_as_fit(
-    arms: tuple[Arm, ...],
-    needs_gib: tuple[int, ...],
-    room_gib: int,
-    apart: tuple[Arm, ...],
-    expected: list[list[str]],
+    arms: tuple[Arm, ...], needs_gib: tuple[int, ...], room_gib: int, apart: tuple[Arm, ...], expected: list[list[str]]
 ) -> None:
     needs = {arm.id: gib * GIB for arm, gib in zip(arms, needs_gib, strict=True)}
     found = names(memory_groups(arms, needs, room_gib * GIB, apart=[arm.id for arm in apart]))
@@ -123,11 +119,8 @@ def test_a_fingerprint_says_whether_one_process_is_let_in() -> None:
 
     card = Card(80 * GIB)
     assert [len(sharing_of(on(mode, 1), card).divide(CASE, (TORCH, JAX), 1)[0]) for mode in (0, 1, 2, 3)] == [
-        1,
-        2,
-        1,
-        2,
-    ]
+        1, 2, 1, 2,
+    ]  # fmt: skip
     assert len(sharing_of(on(3, 0), card).divide(CASE, (TORCH, JAX), 1)[0]) == 1
 
 

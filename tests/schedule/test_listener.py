@@ -44,5 +44,4 @@ def test_a_step_is_repeated_with_its_time_until_its_thread_has_ended(monkeypatch
     waiting = [each for each in heard.said[heard.said.index("installing torch (0 s)") :] if "loading" in each]
     assert not waiting, "the thread that waits for others is in no step"
     steps.say("exporting")
-    assert heard.said[0] == "asking the engine"
-    assert heard.said[-1] == "exporting"
+    assert (heard.said[0], heard.said[-1]) == ("asking the engine", "exporting")

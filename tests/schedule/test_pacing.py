@@ -69,8 +69,7 @@ def test_a_budget_buys_passes_and_is_kept(pass_s: float, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget_s", "passes_left", "expected"),
-    [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)],
+    ("budget_s", "passes_left", "expected"), [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)]
 )
 def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, passes_left: int, expected: float) -> None:
     asked = settings(budget_s=budget_s, clock_s=330)
@@ -109,8 +108,7 @@ def test_a_models_latency_and_throughput_share_their_launches() -> None:
 @pytest.mark.parametrize(("left_s", "expected"), [(28.0, ["mlp", "bert"]), (27.0, ["mlp"]), (8.0, ["mlp"]), (7.0, [])])
 def test_the_first_cases_that_a_budget_has_time_for_have_all_their_launches(left_s: float, expected: list[str]) -> None:
     blocks = [planned("mlp", "latency", planned=5, done=1), planned("bert", "latency", planned=5, done=1)]
-    seconds = {blocks[0].case.id: 2.0, blocks[1].case.id: 5.0}
-    kept = fitting(remaining_passes(blocks), seconds, left_s)
+    kept = fitting(remaining_passes(blocks), {blocks[0].case.id: 2.0, blocks[1].case.id: 5.0}, left_s)
     assert [[each.case.model for group in made.groups for each, _ in group] for made in kept] == (
         4 if expected else 0
     ) * [expected]

@@ -58,8 +58,7 @@ def test_every_arm_lives_where_it_says(reports: Path) -> None:
     site = prepare(made, usual, SilentListener(), launchers={"venv": named})
     assert set(site.images) == {("", "canary", "cpu", None), ("venv", "canary", "cpu", None)}
     assert (site.launcher_of(first), site.launcher_of(other)) == (usual, named)
-    harness = canaries.Harness(made, reports, where=site)
-    run = harness.measure(where=site)
+    run = canaries.Harness(made, reports, where=site).measure(where=site)
     assert {name.partition("/")[0] for name in named.names} == {other.id}
     assert {name.partition("/")[0] for name in usual.names} == {first.id, "canary"}
     assert all(turn.window for each in run.blocks[0].generations for one in each.rounds for turn in one.turns)
@@ -97,8 +96,7 @@ def test_a_model_file_changes_with_the_tensors_beside_it(tmp_path: Path) -> None
     file = ModelFile("model.onnx", "0" * 64, Artifact("mlp", "0" * 64, 8))
     key = known(file_key(CASE, ORT))
     where = msgspec.structs.replace(own_site(tmp_path), files={key: file})
-    found = where.stamps(CASE, ORT)
-    where.remember_hashed(CASE, ORT, found)
+    where.remember_hashed(CASE, ORT, where.stamps(CASE, ORT))
     (tmp_path / "manifest.json").write_bytes(bytes(9))
     assert where.is_hashed(CASE, ORT, where.stamps(CASE, ORT))
     flip(tmp_path / "model.onnx.data")

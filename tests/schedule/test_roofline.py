@@ -33,8 +33,7 @@ def test_it_is_measured_once_and_kept(reports: Path) -> None:
     found = record(folder).roofline
     assert not isinstance(found, Absent)
     (one,) = found
-    assert one.threads == 1
-    assert one.blas_threads == "1"
+    assert (one.threads, one.blas_threads) == (1, "1")
     assert min(*one.gemm_ns, *one.copy_ns, *one.add_ns) > 0
     before = (folder / JOURNAL).read_bytes()
     roofline.probe(folder, where, SilentListener())  # as a resumed run does

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from levelfield.record.schema import Launch, Window
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import end_workers
-from levelfield.schedule.rounds import (
-    INJECTION_CALLS,
-    SAMPLES_KEPT,
-    Pace,
-    injected_ns,
-    keep_evenly,
-    order,
-    warm_up,
-)
+from levelfield.schedule.rounds import INJECTION_CALLS, SAMPLES_KEPT, Pace, injected_ns, keep_evenly, order, warm_up
 from tests import canaries
 
 
@@ -53,8 +45,7 @@ def test_an_injected_slowdown(inject: str, ns: int) -> None:
 @given(st.integers(1, 5 * SAMPLES_KEPT))
 def test_of_many_calls_an_even_share_is_kept_and_all_are_counted(calls: int) -> None:
     kept = keep_evenly(window(*range(calls)))
-    assert len(kept.samples_ns) == min(calls, SAMPLES_KEPT)
-    assert kept.calls == calls
+    assert (len(kept.samples_ns), kept.calls) == (min(calls, SAMPLES_KEPT), calls)
     steps = {after - before for before, after in itertools.pairwise(kept.samples_ns)}
     assert not steps or max(steps) - min(steps) <= 1
     assert statistics.median(kept.samples_ns) == pytest.approx((calls - 1) / 2, abs=calls / SAMPLES_KEPT)

@@ -46,6 +46,16 @@ class Meddler(SilentListener):
             deed()
 
 
+class Watching(SilentListener):
+    """A listener that keeps what it is shown of the share that is done, and of the time that is left."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[float, float | None]] = []
+
+    def done(self, share: float, seconds_left: float | None) -> None:
+        self.shown.append((share, seconds_left))
+
+
 def test_a_machine_that_changed_during_a_run_is_reported(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fingerprint is read again at the end; here one of its facts is made to differ by then."""
     assert "machine-changed" not in [each.code for each in Harness(plan("memory"), reports).measure().warnings]
@@ -171,20 +181,10 @@ def two_cases(reports: Path, budget_s: float) -> Harness:
 
 @pytest.mark.parametrize(
     ("budget_s", "launches", "end_s", "apart_s"),
-    [
-        (100.0, [5, 5], 67.0, 10.0),
-        (50.0, [5, 5], 50.0, 5.75),
-        (34.0, [5, 1], 34.0, 5.0),
-        (12.0, [3, 1], 11.0, 0.0),
-    ],
+    [(100.0, [5, 5], 67.0, 10.0), (50.0, [5, 5], 50.0, 5.75), (34.0, [5, 1], 34.0, 5.0), (12.0, [3, 1], 11.0, 0.0)],
 )
 def test_a_short_budget_costs_pauses_first_and_then_cases(
-    reports: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    budget_s: float,
-    launches: list[int],
-    end_s: float,
-    apart_s: float,
+    reports: Path, monkeypatch: pytest.MonkeyPatch, budget_s: float, launches: list[int], end_s: float, apart_s: float
 ) -> None:
     harness = two_cases(reports, budget_s)
     durations = Durations(monkeypatch, {1: 2.0, 2: 5.0})
@@ -204,12 +204,7 @@ def test_a_short_budget_costs_pauses_first_and_then_cases(
         (145.0, [5, 5], "", ""),
         (138.0, [1, 5], "Of the budget of 138 s 8 s are left, too few for another pass; 4 generations", "--budget 6m"),
         (99.0, [1, 1], "Of the budget of 99 s 19 s are left, too few for another pass; 8 generations", "--budget 7m"),
-        (
-            70.0,
-            [1, 1],
-            "The budget of 70 s was spent; 8 generations were not made: a rank",
-            "--budget 6m with --resume",
-        ),
+        (70.0, [1, 1], "The budget of 70 s was spent; 8 generations were not made", "--budget 6m with --resume"),
     ],
 )
 def test_a_first_launch_that_compiles_costs_no_case_its_other_ones(
@@ -275,16 +270,11 @@ def test_a_run_that_ends_on_verdicts_shows_what_is_left_of_its_budget(
     reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
-    shown: list[tuple[float, float | None]] = []
-
-    class Watching(SilentListener):
-        def done(self, share: float, seconds_left: float | None) -> None:
-            shown.append((share, seconds_left))
-
     options = Options(seed=1, ends_on_verdict=True, budget_seconds=600.0)
     harness = Harness(planned(plan("latency"), 1), reports, options=options)
-    harness.measure(undecided=lambda _: {}, listener=Watching())
-    ((share, left),) = shown
+    watching = Watching()
+    harness.measure(undecided=lambda _: {}, listener=watching)
+    ((share, left),) = watching.shown
     assert 0 < share < 0.9
     assert left == pytest.approx(600 * (1 - share))
 
@@ -292,17 +282,12 @@ def test_a_run_that_ends_on_verdicts_shows_what_is_left_of_its_budget(
 def test_a_budget_that_is_over_while_launches_go_on_shows_what_they_take(
     reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown: list[tuple[float, float | None]] = []
-
-    class Watching(SilentListener):
-        def done(self, share: float, seconds_left: float | None) -> None:
-            shown.append((share, seconds_left))
-
     made = msgspec.structs.replace(planned(plan("memory", "latency"), 5), profile=STANDARD)
     harness = Harness(made, reports, options=Options(budget_seconds=50.0))
     Durations(monkeypatch, {1: 2.0}, {1: 60.0})
-    RunInProgress(harness.folder, site(made), Watching()).measure()
-    assert shown[0] == (0.5, 60.0)
+    watching = Watching()
+    RunInProgress(harness.folder, site(made), watching).measure()
+    assert watching.shown[0] == (0.5, 60.0)
 
 
 def planned(made: Plan, generations: int) -> Plan:

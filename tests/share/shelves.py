@@ -12,6 +12,7 @@ from levelfield.record.schema import Run
 from levelfield.report import html
 from tests.analysis.many import at, small_run
 from tests.compare.runs import with_machine
+from tests.records_builder import kept
 
 
 def made(number: int, *, other: bool = False, slower: float = 1.0, labels: tuple[str, ...] = ()) -> Run:
@@ -36,8 +37,7 @@ def fill(reports: Path) -> Path:
     runs += [made(3, other=True), made(9, labels=("smoke",))]
     runs[-1] = msgspec.structs.replace(runs[-1], settings=msgspec.structs.replace(runs[-1].settings, profile="smoke"))
     for run in runs:
-        (reports / run.id).mkdir(parents=True)
-        files.write(run, reports / run.id)
+        kept(run, reports / run.id)
     foreign = changed_page(runs[0]).replace(tool_sha256(), "0" * 64)
     (reports / runs[0].id / REPORT).write_text(foreign, encoding="utf-8")
     (reports / "broken").mkdir()

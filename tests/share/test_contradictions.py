@@ -60,7 +60,6 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a launch outside of the time of the run": (small(), (*LAUNCH, "started"), "2020-01-01T00:00:00Z"),
     "s in a run of 552 s": (small(), (*TURN, "window", "window_ns"), 10**13),
     "shorter than its calls": (small(), (*TURN, "window", "window_ns"), 1),
-    "that is shorter than its calls": (small(), (*TURN, "window", "calls_not_kept"), 10**9),
     "a window of an arm that it does not have": (small(), (*TURN, "arm"), "torch"),
     "a launch of an arm that it does not have": (small(), (*LAUNCH, "arm"), "torch"),
     ", which failed": (small(), (*TURN, "failure"), FAILED),
@@ -216,8 +215,7 @@ def test_calls_that_are_not_kept_may_be_shorter_than_those_that_are() -> None:
     """In two states of a clock: nearly half of the calls may take next to nothing."""
     window = next(turn for turn in small().blocks[0].generations[0].rounds[0].turns).window
     assert window is not None
-    samples = (1_000, 1_000, 1_000)
-    times = {"samples_ns": samples, "calls_not_kept": 6, "window_ns": 5_000}
+    times = {"samples_ns": (1_000, 1_000, 1_000), "calls_not_kept": 6, "window_ns": 5_000}
     of = changed(small(), ((*TURN, "window"), msgspec.to_builtins(msgspec.structs.replace(window, **times))))
     assert list(contradictions.of(of)) == []
 
@@ -226,8 +224,7 @@ def test_a_record_that_contradicts_itself_is_broken_whatever_its_digests_say(tmp
     of, place, value = CHANGES["is equal with a relative error of 5.0e+00"]
     folder = leave(changed(of, (place, value)), tmp_path / "run")
     assert "The record contradicts itself." in broken(check(folder))
-    done = run("verify", folder, folder=tmp_path)
-    assert done.code == 1
+    done = run("verify", folder, folder=tmp_path, code=1)
     assert "is equal with a relative error of 5.0e+00" in done.out
 
 

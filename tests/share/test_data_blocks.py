@@ -23,14 +23,9 @@ from tests.share.evidence import key, leave, small
 
 BLOCKS = ("record", "statement")
 MARKUP = (
-    "</script><h1>FORGED",
-    "</SCRIPT><h1>FORGED",
-    "</script ><h1>FORGED",
-    "</script/><h1>FORGED",
-    "<!--<script>",
-    "</Script><meta http-equiv=refresh content=0;url=//example.invalid>",
-    "&lt;/script>",
-)
+    "</script><h1>FORGED", "</SCRIPT><h1>FORGED", "</script ><h1>FORGED", "</script/><h1>FORGED", "<!--<script>",
+    "</Script><meta http-equiv=refresh content=0;url=//example.invalid>", "&lt;/script>",
+)  # fmt: skip
 
 
 class Elements(html.parser.HTMLParser):

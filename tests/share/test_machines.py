@@ -39,10 +39,7 @@ def test_a_case_of_one_machine_is_not_side_by_side() -> None:
 
 @pytest.mark.parametrize(
     ("slower", "ranking", "says"),
-    [
-        ({}, "agrees", "1 pair in the same order"),
-        ({"onnxruntime": 50.0}, "differs", "openvino before onnxruntime"),
-    ],
+    [({}, "agrees", "1 pair in the same order"), ({"onnxruntime": 50.0}, "differs", "openvino before onnxruntime")],
 )
 def test_a_ranking_is_compared_with_that_of_the_first_machine(
     slower: dict[str, float], ranking: Ranking, says: str

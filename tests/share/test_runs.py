@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from levelfield.analysis import analyse
-from levelfield.record import files
 from levelfield.share.runs import Matrix, matrix_of, read_runs
-from tests.records_builder import make_run
+from tests.records_builder import kept, make_run
 from tests.report.test_states import HARDLY_CALM, all_in
 from tests.share.shelves import made
 
@@ -27,15 +26,11 @@ def test_where_no_latency_is_ranked_all_is_shown_and_without_ranks_nothing() -> 
 
 def test_a_run_of_two_arms_is_listed_with_their_comparison(tmp_path: Path) -> None:
     run = make_run(models=("mlp",), scenarios=("latency",), backends=("jax", "torch"), labels=("ab",))
-    (tmp_path / run.id).mkdir()
-    files.write(run, tmp_path / run.id)
-    found = read_runs([tmp_path / run.id], lambda _: None, lambda *_: None)
+    found = read_runs([kept(run, tmp_path / run.id).parent], lambda _: None, lambda *_: None)
     assert [each.title for each in found.entries] == ["torch is faster than jax in the only case."]
 
 
 def test_a_run_of_a_contended_machine_says_so_where_it_is_listed(tmp_path: Path) -> None:
     run = all_in("contended", HARDLY_CALM)
-    (tmp_path / run.id).mkdir()
-    files.write(run, tmp_path / run.id)
-    (found,) = read_runs([tmp_path / run.id], lambda _: None, lambda *_: None).entries
+    (found,) = read_runs([kept(run, tmp_path / run.id).parent], lambda _: None, lambda *_: None).entries
     assert found.title.endswith(". On a contended machine.")

@@ -20,7 +20,7 @@ from levelfield.share.runs import Entry, SiteRuns, read_runs
 from levelfield.share.site import MARK, PAIRS, Published, machines_of, publish
 from tests.analysis.many import small_run, write_run
 from tests.compare.runs import with_machine
-from tests.records_builder import make_run
+from tests.records_builder import kept, make_run
 from tests.report.hostile import PAYLOAD
 from tests.share.evidence import key, leave, small
 from tests.share.shelves import changed_page, fill, made
@@ -55,8 +55,7 @@ def test_every_run_is_there_and_what_is_broken_is_named(site: tuple[Path, Publis
     folder, result = site
     assert result.runs == 10
     assert [each.partition(":")[0] for each in result.skipped] == ["broken"]
-    assert result.comparisons == PAIRS * (PAIRS - 1) // 2
-    assert result.trends == 1
+    assert (result.comparisons, result.trends) == (PAIRS * (PAIRS - 1) // 2, 1)
     assert len(list(folder.glob("runs/*/index.html"))) == 10
 
 
@@ -217,10 +216,8 @@ def test_it_is_never_in_the_place_of_something_else(tmp_path: Path) -> None:
 def test_a_run_cannot_name_its_way_out_of_the_site(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     for number, name in enumerate(("../../outside", "", ".", "a/b", "x" * 300, "good")):
-        (reports / str(number)).mkdir(parents=True)
-        files.write(msgspec.structs.replace(small_run(), id=name), reports / str(number))
-    made_ = publish([reports], tmp_path / "site", print)
-    assert made_.runs == 1
+        kept(msgspec.structs.replace(small_run(), id=name), reports / str(number))
+    assert publish([reports], tmp_path / "site", print).runs == 1
     assert sorted(path.name for path in (tmp_path / "site" / "runs").iterdir()) == ["good"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reports", "site"]
 
@@ -248,8 +245,7 @@ def keep_nothing(entry: Entry, given: Given, page: str) -> None: ...
 def put(reports: Path, *runs: Run) -> Path:
     """Write each run into a folder of its number."""
     for number, run in enumerate(runs):
-        (reports / str(number)).mkdir(parents=True)
-        files.write(run, reports / str(number))
+        kept(run, reports / str(number))
     return reports
 
 

@@ -22,8 +22,7 @@ def test_it_is_an_in_toto_statement_over_record_images_and_inputs() -> None:
     assert made["subject"] == [{"name": "run.json", "digest": {"sha256": "a" * 64}}]
     build = made["predicate"]["buildDefinition"]
     named = {each["name"]: each.get("digest", {}).get("sha256") for each in build["resolvedDependencies"]}
-    assert named["image canary cpu"] == "1" * 64
-    assert named["lock of canary cpu"] == image().lock_sha256
+    assert (named["image canary cpu"], named["lock of canary cpu"]) == ("1" * 64, image().lock_sha256)
     launch = small().blocks[0].generations[0].launches[0]
     assert named["inputs of mlp, batch 1"] == launch.inputs_sha256
     assert build["externalParameters"]["settings"]["models"] == list(small().settings.models)

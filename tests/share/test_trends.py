@@ -18,8 +18,7 @@ from tests.share.shelves import made
 
 def test_a_trend_tells_where_the_level_changed() -> None:
     runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(10)]
-    summaries = [write_summary(one) for one in runs]
-    (page,) = trends.pages(summaries)
+    (page,) = trends.pages([write_summary(one) for one in runs])
     slower = [line for line in page.lines if line.result == "openvino/mlp/latency/fp32/b1/t2/cpu"]
     assert len(slower) == 1
     assert "slower since" in slower[0].says

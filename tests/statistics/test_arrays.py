@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from levelfield.statistics.arrays import (
-    InsufficientData,
-    UnusableData,
-    logs_of,
-    median_of_present,
-    positive_times,
-)
+from levelfield.statistics.arrays import InsufficientData, UnusableData, logs_of, median_of_present, positive_times
 
 
 def test_where_nothing_is_missing_medians_are_the_same_bits() -> None:

@@ -5,8 +5,7 @@ from levelfield.statistics.levels import levels_of_windows
 
 
 def test_drift_of_the_rounds_leaves_the_ratio_alone() -> None:
-    rng = np.random.default_rng(0)
-    drift = rng.normal(0, 0.5, (4, 7, 1))
+    drift = np.random.default_rng(0).normal(0, 0.5, (4, 7, 1))
     arms = np.array([0.0, 0.1, 0.5])
     levels = levels_of_windows(drift + arms)
     assert levels - levels[:, :1] == pytest.approx(np.tile(arms, (4, 1)))
@@ -19,8 +18,7 @@ def test_a_spike_in_one_window_in_four_does_not_move_a_launch() -> None:
 
 
 def test_a_failed_launch_is_missing_and_leaves_the_others_alone() -> None:
-    rng = np.random.default_rng(1)
-    windows = rng.normal(0, 0.01, (3, 6, 3))
+    windows = np.random.default_rng(1).normal(0, 0.01, (3, 6, 3))
     whole = levels_of_windows(windows[:, :, :2])
     windows[1, :, 2] = np.nan
     levels = levels_of_windows(windows)

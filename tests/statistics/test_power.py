@@ -76,6 +76,5 @@ def test_only_complete_rounds_count() -> None:
     windows[::2, 6:, 1] = np.nan
     windows[0, :, 2] = np.nan
     split = split_variance(windows)
-    assert split.generations == 299
-    assert split.rounds == 150 * 9 + 149 * 6
+    assert (split.generations, split.rounds) == (299, 150 * 9 + 149 * 6)
     assert split.launch_sd == pytest.approx(0.01, rel=0.2)

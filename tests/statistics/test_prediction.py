@@ -26,8 +26,7 @@ def alarms(noise: Noise, earlier: int, new: int, cases: int, *, shift: float = 0
     old = draws(noise, (repeats, cases, earlier), seed)
     later = draws(noise, (repeats, cases, new), seed + 1) + shift
     limit = old.mean(axis=2) + prediction.factor(earlier, new, RATE / cases) * old.std(axis=2, ddof=1)
-    above = (later > limit[:, :, None]).sum(axis=2)
-    return float((above > new / 2).any(axis=1).mean())
+    return float(((later > limit[:, :, None]).sum(axis=2) > new / 2).any(axis=1).mean())
 
 
 @pytest.mark.sampled(2)

@@ -24,8 +24,7 @@ def test_it_covers_at_least_what_it_says(trials: int, truth: float) -> None:
 @pytest.mark.parametrize(("lost", "gained"), [(0, 0), (6, 1), (3, 3), (0, 12)])
 def test_the_p_value_is_that_of_the_exact_test(lost: int, gained: int) -> None:
     found = compare(lost, gained, 200)
-    expected = binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
-    assert found.p == pytest.approx(expected)
+    assert found.p == pytest.approx(binomtest(lost, lost + gained).pvalue if lost + gained else 1.0)
     assert found.low <= found.difference <= found.high
     assert found.difference == (gained - lost) / 200
 

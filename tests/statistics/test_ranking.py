@@ -55,8 +55,7 @@ def test_the_true_best_has_rank_1_and_all_intervals_hold(case: str, generations:
     best = together = 0
     for _ in range(experiments):
         noise = 0.012 * scale * rng.standard_t(4, (generations, truth.size))
-        levels = truth + noise + rng.normal(0, 0.05, (generations, 1))
-        ranks = rank(levels)
+        ranks = rank(truth + noise + rng.normal(0, 0.05, (generations, 1)))
         best += any(s.arm == 0 and s.rank == 1 for s in ranks)
         together += hold(ranks, truth)
     assert best / experiments >= 0.95

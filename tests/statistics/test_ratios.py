@@ -61,17 +61,14 @@ def test_false_alarms_on_identical_arms_are_as_frequent_as_alpha_says() -> None:
 
 
 def test_level_intervals_cover_the_truth_at_five_launches() -> None:
-    rng = np.random.default_rng(5)
-    launches = 0.05 * rng.standard_t(3, (3000, 5))
+    launches = 0.05 * np.random.default_rng(5).standard_t(3, (3000, 5))
     found = [level_interval(row + math.log(250.0)) for row in launches]
-    covered = np.mean([interval.low <= 250.0 <= interval.high for interval in found])
-    assert 0.93 <= covered <= 0.97
+    assert 0.93 <= np.mean([interval.low <= 250.0 <= interval.high for interval in found]) <= 0.97
 
 
 def test_missing_launches_are_left_out_in_pairs() -> None:
     a = np.array([0.0, 0.1, np.nan, 0.3, 0.4, 0.5, 0.6])
-    b = np.array([0.0, 0.1, 0.2, 0.3, np.nan, 0.51, 0.6])
-    found = ratio_interval(a, b)
+    found = ratio_interval(a, np.array([0.0, 0.1, 0.2, 0.3, np.nan, 0.51, 0.6]))
     assert found.mean.launches == 5
     assert found.ratio == pytest.approx(math.exp(-0.01 / 5))
 

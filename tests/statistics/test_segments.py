@@ -29,8 +29,7 @@ def test_it_is_the_best_of_all_segmentations(seed: int) -> None:
 
 def test_noise_alone_has_hardly_any_change_points() -> None:
     rng = np.random.default_rng(2)
-    found = [len(change_points(rng.standard_normal(100))) > 1 for _ in range(200)]
-    assert np.mean(found) <= 0.05
+    assert np.mean([len(change_points(rng.standard_normal(100))) > 1 for _ in range(200)]) <= 0.05
 
 
 @pytest.mark.parametrize("n", [2, 3, 6, 7, 30, 199])
@@ -42,8 +41,7 @@ def test_the_line_is_that_of_scipy(n: int) -> None:
 
 
 def test_a_climb_is_straight_and_a_step_is_not() -> None:
-    rng = np.random.default_rng(5)
-    noise = 0.1 * rng.standard_normal(100)
+    noise = 0.1 * np.random.default_rng(5).standard_normal(100)
     climb = noise + np.arange(100) / 50
     step = noise + np.where(np.arange(100) < 40, 1.0, 0.0)
     assert is_straight(climb, change_points(climb))

@@ -18,8 +18,7 @@ def test_a_narrow_interval_must_hold_twice() -> None:
     assert not at_five.precise
     assert at_five.half_width is not None
     assert at_five.half_width < 0.01
-    at_six = decide(levels)
-    assert at_six.precise
+    assert decide(levels).precise
 
 
 def test_a_difference_however_significant_stops_nothing() -> None:

@@ -27,11 +27,9 @@ def test_verdicts(low: float, high: float, verdict: Verdict) -> None:
 
 
 MIRRORED = {
-    Verdict.SAME: Verdict.SAME,
-    Verdict.FASTER: Verdict.SLOWER,
-    Verdict.SLOWER: Verdict.FASTER,
+    Verdict.SAME: Verdict.SAME, Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER,
     Verdict.UNDECIDED: Verdict.UNDECIDED,
-}
+}  # fmt: skip
 
 
 def test_exchanging_the_arms_mirrors_the_verdict() -> None:

@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
 from levelfield.worker.messages import Reply, Request, Task
 from tests.commands import IMPORTS
+from tests.known import known
 
+_R = TypeVar("_R", bound=Reply)
 CANARY = Task(backend="canary", model="canary", batch=1, threads=1)
 
 
@@ -19,20 +21,11 @@ class Conversation:
         start = [sys.executable, "-m", "levelfield.worker"]
         if code:
             start = [sys.executable, "-c", f"{code}\nfrom levelfield.worker.__main__ import main\nmain()"]
-        self.process = subprocess.Popen(
-            start,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={
-                "PYTHONPATH": IMPORTS,
-                "LEVELFIELD_CPUS": "" if cpu is None else str(cpu),
-            },
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self.stdin, self.stdout, self.stderr = self.process.stdin, self.process.stdout, self.process.stderr
+        environment = {"PYTHONPATH": IMPORTS, "LEVELFIELD_CPUS": "" if cpu is None else str(cpu)}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(start, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+        self.stdin, self.stdout = known(self.process.stdin), known(self.process.stdout)
+        self.stderr = known(self.process.stderr)
         self.ready = self.reply()
 
     def say(self, line: bytes) -> Reply:
@@ -42,6 +35,12 @@ class Conversation:
 
     def ask(self, request: Request) -> Reply:
         return self.say(msgspec.json.encode(request))
+
+    def get(self, request: Request, kind: type[_R]) -> _R:
+        """Ask, and check the kind of the reply."""
+        reply = self.ask(request)
+        assert isinstance(reply, kind), reply
+        return reply
 
     def reply(self) -> Reply:
         line = self.stdout.readline()

@@ -65,10 +65,7 @@ def test_a_gpu_or_a_worker_without_memory_left(error: Exception) -> None:
     [
         ("CUDA error: no kernel image is available for execution on the device", "has no code for this GPU"),
         ("CUDA driver version is insufficient for CUDA runtime version", "install a newer one and restart"),
-        (
-            "Error 804: forward compatibility was attempted on non supported HW",
-            "restart the machine",
-        ),
+        ("Error 804: forward compatibility was attempted on non supported HW", "restart the machine"),
         ("CUDA error: all CUDA-capable devices are busy or unavailable", "nvidia-smi -c DEFAULT"),
     ],
 )
@@ -89,8 +86,7 @@ def test_a_traceback_names_no_folder_of_this_machine() -> None:
 
 
 def test_a_long_message_ends_with_a_whole_word() -> None:
-    said = answered(RuntimeError("many words " * 100), "cpu").message
-    assert said.endswith((" many…", " words…"))
+    assert answered(RuntimeError("many words " * 100), "cpu").message.endswith((" many…", " words…"))
     assert answered(RuntimeError("x" * 1000), "cpu").message.startswith("RuntimeError: xxxx")
 
 

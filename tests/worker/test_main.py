@@ -60,8 +60,7 @@ def test_it_is_pinned_before_any_thread_is_made() -> None:
     cpu = max(os.sched_getaffinity(0))
     with Conversation(cpu=cpu) as worker:
         worker.ask(Load(CANARY))
-        probed = worker.ask(Probe())
-        assert isinstance(probed, Probed)
+        probed = worker.get(Probe(), Probed)
         assert probed.affinity == (cpu,)
         threads: list[dict[str, Any]] = [
             {"affinity": os.sched_getaffinity(int(thread.name))}

@@ -20,8 +20,7 @@ def test_a_process_describes_itself_and_the_description_travels() -> None:
     assert isinstance(answer.memory.peak_rss_bytes, int)
     assert isinstance(answer.memory.rss_bytes, int)
     assert answer.memory.peak_rss_bytes >= answer.memory.rss_bytes - MIB > 10 * MIB
-    assert answer.memory.source == "VmHWM"
-    assert answer.distributions["numpy"] == np.__version__
+    assert (answer.memory.source, answer.distributions["numpy"]) == ("VmHWM", np.__version__)
     assert answer.affinity == tuple(sorted(os.sched_getaffinity(0)))
     assert answer.threads_alive >= 1
 
@@ -39,23 +38,14 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
 def test_only_what_matters_of_the_environment_is_reported() -> None:
     variables = environment(
         {
-            "HOME": "/home/someone",
-            "OMP_NUM_THREADS": "2",
-            "TF_ENABLE_ONEDNN_OPTS": "1",
-            "TF_CLI_CONFIG_FILE": "x",
-            "TORCHINDUCTOR_CACHE_DIR": "/home/someone/.cache",
-            "LD_PRELOAD": "",
-            "JAX_API_KEY": "secret",
-            "USER": "someone",
-            "PATH": "/bin",
+            "HOME": "/home/someone", "OMP_NUM_THREADS": "2", "TF_ENABLE_ONEDNN_OPTS": "1", "TF_CLI_CONFIG_FILE": "x",
+            "TORCHINDUCTOR_CACHE_DIR": "/home/someone/.cache", "LD_PRELOAD": "", "JAX_API_KEY": "secret",
+            "USER": "someone", "PATH": "/bin",
         }
-    )
+    )  # fmt: skip
     assert variables == {
-        "LD_PRELOAD": "",
-        "OMP_NUM_THREADS": "2",
-        "TF_ENABLE_ONEDNN_OPTS": "1",
-        "TORCHINDUCTOR_CACHE_DIR": "~/.cache",
-    }
+        "LD_PRELOAD": "", "OMP_NUM_THREADS": "2", "TF_ENABLE_ONEDNN_OPTS": "1", "TORCHINDUCTOR_CACHE_DIR": "~/.cache",
+    }  # fmt: skip
 
 
 def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:

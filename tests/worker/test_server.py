@@ -35,40 +35,33 @@ def worker() -> Iterator[Conversation]:
 
 
 def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation) -> None:
-    first = worker.ask(Load(CANARY))
-    again = worker.ask(Load(msgspec.structs.replace(CANARY, batch=2), launch_measured=False))
-    assert isinstance(first, Loaded)
-    assert isinstance(again, Loaded)
+    first = worker.get(Load(CANARY), Loaded)
+    again = worker.get(Load(msgspec.structs.replace(CANARY, batch=2), launch_measured=False), Loaded)
     assert first.startup.import_ns > 0
     assert again.startup.import_ns == 0
     assert isinstance(again.startup.first_call_ns, Absent)
     assert again.startup.load_ns > 0
     assert (again.weights_sha256, again.settings) == (first.weights_sha256, first.settings)
     assert again.inputs_sha256 != first.inputs_sha256
-    same = worker.ask(Load(msgspec.structs.replace(CANARY, batch=2), launch_measured=False))
-    assert isinstance(same, Loaded)
+    same = worker.get(Load(msgspec.structs.replace(CANARY, batch=2), launch_measured=False), Loaded)
     assert (same.startup.load_ns, same.inputs_sha256) == (0, again.inputs_sha256), "what is loaded is not loaded again"
     assert isinstance(worker.ask(Verify(2)), Verified)
-    known = worker.ask(Load(msgspec.structs.replace(CANARY, batch=3), launch_measured=False, hash_files=False))
-    assert isinstance(known, Loaded)
+    known = worker.get(Load(msgspec.structs.replace(CANARY, batch=3), launch_measured=False, hash_files=False), Loaded)
     assert (known.weights_sha256, known.inputs_sha256 != "") == ("", True)
 
 
 def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:
     for says in ("Nothing has been loaded yet", "latency is not training"):
-        refused = worker.ask(Train(steps=1, batch=1))
-        assert isinstance(refused, Failed)
+        refused = worker.get(Train(steps=1, batch=1), Failed)
         assert says in refused.message
         assert isinstance(worker.ask(Load(CANARY)), Loaded)
-    refused = worker.ask(Load(msgspec.structs.replace(CANARY, scenario="training")))
-    assert isinstance(refused, Failed)
+    refused = worker.get(Load(msgspec.structs.replace(CANARY, scenario="training")), Failed)
     assert "There is no recipe to train 'canary'" in refused.message
     assert isinstance(worker.ask(Load(CANARY)), Loaded), "the worker goes on"
 
 
 def test_a_whole_life(worker: Conversation) -> None:
-    loaded = worker.ask(Load(CANARY))
-    assert isinstance(loaded, Loaded)
+    loaded = worker.get(Load(CANARY), Loaded)
     canary = models.get("canary")
     parameters = weights.make(canary)
     assert loaded.weights_sha256 == weights.sha256(parameters)
@@ -78,25 +71,21 @@ def test_a_whole_life(worker: Conversation) -> None:
     assert isinstance(startup.first_call_ns, int)
     assert min(startup.import_ns, startup.weights_ns, startup.load_ns, startup.first_call_ns) > 0
 
-    verified = worker.ask(Verify(4))
-    assert isinstance(verified, Verified)
+    verified = worker.get(Verify(4), Verified)
     output = np.frombuffer(verified.output, "<f4").reshape(verified.shape)
     judgement = parity.judge(output, reference.run(canary, parameters, inputs.make(canary, 0, 4)), "fp32")
     assert judgement.equal, judgement.reason
     assert verified.calls is not None
     assert len(verified.calls.samples_ns) * CANARY.batch == 4
 
-    measured = worker.ask(Measure(window_ns=20_000_000, min_calls=3))
-    assert isinstance(measured, Measured)
+    measured = worker.get(Measure(window_ns=20_000_000, min_calls=3), Measured)
     assert len(measured.window.samples_ns) >= 3
     assert len(measured.window.rewarm_ns) == 1
     assert measured.window.window_ns >= sum(measured.window.samples_ns)
 
-    probed = worker.ask(Probe())
-    assert isinstance(probed, Probed)
+    probed = worker.get(Probe(), Probed)
     assert "numpy" in probed.distributions
-    without = worker.ask(Probe(installed=False))
-    assert isinstance(without, Probed)
+    without = worker.get(Probe(installed=False), Probed)
     assert without.libraries
     assert not without.distributions
 
@@ -141,8 +130,7 @@ def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, l
     ],
 )
 def test_what_cannot_be_loaded_is_said_in_one_sentence(worker: Conversation, task: Task, kind: str, says: str) -> None:
-    reply = worker.ask(Load(task))
-    assert isinstance(reply, Failed)
+    reply = worker.get(Load(task), Failed)
     assert reply.kind == kind
     assert says in reply.message
     assert "\n" not in reply.message
@@ -180,8 +168,7 @@ levelfield.backends.canary.Canary = Raising
 def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) -> None:
     with Conversation(code=RAISING.format(error=error)) as worker:
         worker.ask(Load(CANARY))
-        reply = worker.ask(Measure(window_ns=1))
-        assert isinstance(reply, Failed)
+        reply = worker.get(Measure(window_ns=1), Failed)
         assert reply.kind == kind
         assert says in reply.message
         assert len(reply.message) < 600
@@ -191,6 +178,5 @@ def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) 
 
 
 def test_a_function_of_a_plugin_answers(worker: Conversation) -> None:
-    reply = worker.ask(CallPlugin("msgspec.json", "decode", msgspec.Raw(b'{"a":[1]}')))
-    assert isinstance(reply, PluginCalled)
+    reply = worker.get(CallPlugin("msgspec.json", "decode", msgspec.Raw(b'{"a":[1]}')), PluginCalled)
     assert bytes(reply.answer) == b'{"a":[1]}'

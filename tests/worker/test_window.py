@@ -67,8 +67,7 @@ def test_the_choice_of_a_batch_is_in_no_sample(monkeypatch: pytest.MonkeyPatch) 
 def test_at_most_so_many_calls() -> None:
     step = Step()
     measured = measure_window(step, (None,), Measure(window_ns=10**12, max_calls=5, rewarm_ns=10**12))
-    assert len(measured.samples_ns) == 5
-    assert len(measured.rewarm_ns) == 5
+    assert (len(measured.samples_ns), len(measured.rewarm_ns)) == (5, 5)
 
 
 def test_an_injected_slowdown_is_true_time_inside_every_call() -> None:

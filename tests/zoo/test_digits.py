@@ -13,8 +13,7 @@ DIGITS_MLP, DIGITS_RESNET = models.get("digits_mlp"), models.get("digits_resnet"
 
 def test_every_image_is_trained_on_or_tested_with_and_none_twice() -> None:
     split = digits.load(DIGITS_MLP)
-    assert split.train["features"].shape == (1437, 64)
-    assert split.test["features"].shape == (360, 64)
+    assert (split.train["features"].shape, split.test["features"].shape) == ((1437, 64), (360, 64))
     assert split.train["features"].dtype == np.float32
     assert split.test["labels"].dtype == np.int32
     assert set(split.test["labels"].tolist()) == set(range(10))

@@ -23,13 +23,9 @@ def test_resnet50_is_as_published() -> None:
     # 25,557,032 parameters, of which the 26,560 norm weights fold away; the norms' biases stay.
     assert counted.weight_bytes == 4 * (25_557_032 - 26_560)
     assert set(counted.macs_by_kind) == {
-        "convolution 7×7, stride 2",
-        "convolution 1×1",
-        "convolution 1×1, stride 2",
-        "convolution 3×3",
-        "convolution 3×3, stride 2",
-        "dense",
-    }
+        "convolution 7×7, stride 2", "convolution 1×1", "convolution 1×1, stride 2", "convolution 3×3",
+        "convolution 3×3, stride 2", "dense",
+    }  # fmt: skip
     assert sum(counted.macs_by_kind.values()) == counted.macs
     # 11.1 M activations out of the convolutions is the usual figure; each is written here, and read by the next.
     assert counted.activation_bytes / 4 == pytest.approx(2 * 11.1e6, rel=0.05)
@@ -46,9 +42,6 @@ def test_bert_is_as_published() -> None:
 
 def test_bert_by_hand() -> None:
     assert flops.operators_of("bert", models.operators()) == {
-        "embedding-30522x768-128": 1,
-        "gemm-768x128x768": 4 * 12,
-        "attention-128x12x64": 12,
-        "gemm-3072x128x768": 12,
+        "embedding-30522x768-128": 1, "gemm-768x128x768": 4 * 12, "attention-128x12x64": 12, "gemm-3072x128x768": 12,
         "gemm-768x128x3072": 12,
-    }
+    }  # fmt: skip

@@ -51,8 +51,7 @@ def test_sentences_are_well_formed() -> None:
     for ids, types, mask in zip(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"], strict=True):
         length = int(mask.sum())
         assert mask[:length].all()
-        assert ids[0] == 101
-        assert ids[length - 1] == 102
+        assert (ids[0], ids[length - 1]) == (101, 102)
         assert (ids[:length] == 102).sum() == 2
         assert (ids[length:] == 0).all()
         assert (types[length:] == 0).all()

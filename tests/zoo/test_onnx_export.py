@@ -49,13 +49,9 @@ def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
     shutil.copytree(SOURCE, home / "levelfield", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", EXPORT, name, str(home / "out")],
-        cwd=home,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        [sys.executable, "-c", EXPORT, name, str(home / "out")], cwd=home, env=environment, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
     files: dict[str, str] = json.loads(done.stdout)
     for file, digest in files.items():
         assert hashlib.sha256((home / "out" / file).read_bytes()).hexdigest() == digest

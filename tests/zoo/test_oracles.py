@@ -18,8 +18,7 @@ def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
     model = models.get("bert")
     w, batch = bert_weights, inputs.make(model, 0, 2)
     config = transformers.BertConfig(attn_implementation="eager")
-    assert config.layer_norm_eps == 1e-12
-    assert config.hidden_act == "gelu"
+    assert (config.layer_norm_eps, config.hidden_act) == (1e-12, "gelu")
     oracle = transformers.BertModel(config, add_pooling_layer=False).double().eval()
     missing, unexpected = oracle.load_state_dict({k: torch.tensor(v).double() for k, v in w.items()}, strict=False)
     assert unexpected == []
@@ -27,8 +26,7 @@ def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
     with torch.inference_mode():
         tensors = {name: torch.from_numpy(array).long() for name, array in batch.items()}
         output = oracle(**tensors).last_hidden_state.numpy()
-    errors = parity.compare(output, reference.run(model, w, batch))
-    assert errors.relative_l2 < FLOAT64_ROUNDING
+    assert parity.compare(output, reference.run(model, w, batch)).relative_l2 < FLOAT64_ROUNDING
 
 
 @pytest.mark.parametrize("name", ["bert-squad", "bert-classifier-3"])
@@ -54,8 +52,7 @@ def test_the_heads_of_bert_are_those_of_transformers(bert_weights: weights.Array
 
 
 def test_the_decoder_is_that_of_transformers() -> None:
-    model = models.get("decoder")
-    w = weights.make(model)
+    w = weights.make(models.get("decoder"))
     ids = np.stack([decoder.seeded_tokens(name, 160) for name in ("one", "two")])
     config = transformers.LlamaConfig(
         vocab_size=decoder.VOCABULARY,

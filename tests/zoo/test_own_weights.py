@@ -21,21 +21,17 @@ SMALL = {
 def test_a_name_says_the_sizes(family: str) -> None:
     name = own_weights.name_of(family, SHA256, SMALL[family])
     model = models.get(name)
-    assert model.sizes == SMALL[family]
-    assert model.name == name
-    assert model.package == family
+    assert (model.sizes, model.name, model.package) == (SMALL[family], name, family)
     assert models.has_own_weights(name)
     assert models.title_of_own_weights(name) == f"{model.short_title} 1a2b3c4d"
 
 
 @pytest.mark.parametrize("family", SMALL)
 def test_the_usual_sizes_have_a_short_name_and_are_the_usual_network(family: str) -> None:
-    usual = type(SMALL[family])()
-    name = own_weights.name_of(family, SHA256, usual)
+    name = own_weights.name_of(family, SHA256, type(SMALL[family])())
     assert name == f"{family}-1a2b3c4d"
     found, built_in = models.get(name), models.get(family)
-    assert found.parameters == built_in.parameters
-    assert found.inputs == built_in.inputs
+    assert (found.parameters, found.inputs) == (built_in.parameters, built_in.inputs)
     assert found.output == built_in.output
     assert flops.count(found) == msgspec.structs.replace(flops.count(built_in), model=name)
     for key, array in inputs.make(built_in, 0, 1).items():
@@ -51,21 +47,12 @@ def test_small_vocabularies_are_not_exceeded() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "bert-1a2b3c4",
-        "mlp-1a2b3c4d",
-        "bert-1a2b3c4d+layers=0",
-        "bert-1a2b3c4d+layers=2+layers=3",
-        "bert-1a2b3c4d+depth=2",
-        "bert-1a2b3c4d+heads=5",
-        "bert-1a2b3c4d+epsilon=nan",
-        "bert-1a2b3c4d+epsilon=1e999",
-        "bert-1a2b3c4d+layers=256+hidden=65536+heads=1+inner=262144",
-        "resnet50-1a2b3c4d+stages=64x3.128",
-        "resnet50-1a2b3c4d+pooled=maybe",
-        "decoder-1a2b3c4d+key_heads=3",
-        "bert-1a2b3c4d" + "+layers=2" * 100,
+        "bert-1a2b3c4", "mlp-1a2b3c4d", "bert-1a2b3c4d+layers=0", "bert-1a2b3c4d+layers=2+layers=3",
+        "bert-1a2b3c4d+depth=2", "bert-1a2b3c4d+heads=5", "bert-1a2b3c4d+epsilon=nan", "bert-1a2b3c4d+epsilon=1e999",
+        "bert-1a2b3c4d+layers=256+hidden=65536+heads=1+inner=262144", "resnet50-1a2b3c4d+stages=64x3.128",
+        "resnet50-1a2b3c4d+pooled=maybe", "decoder-1a2b3c4d+key_heads=3", "bert-1a2b3c4d" + "+layers=2" * 100,
     ],
-)
+)  # fmt: skip
 def test_a_name_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"."):  # msgspec.ValidationError is a ValueError
         models.get(name)

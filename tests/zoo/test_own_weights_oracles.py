@@ -18,13 +18,9 @@ EXACT, ANGLES = 1e-10, 1e-5
 ENCODER = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96}
 DECODER = ENCODER | {"vocab_size": 130, "max_position_embeddings": 160, "num_key_value_heads": 2}
 LLAMA31 = {
-    "rope_type": "llama3",
-    "rope_theta": 500000.0,
-    "factor": 8.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
+    "rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
-}
+}  # fmt: skip
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "bert": ("BertModel", ENCODER | {"vocab_size": 2500, "max_position_embeddings": 160, "layer_norm_eps": 1e-6}),
     "bert with a head": ("BertForMaskedLM", ENCODER | {"vocab_size": 130, "max_position_embeddings": 40}),
@@ -42,10 +38,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "ResNetForImageClassification",
         {"embedding_size": 16, "hidden_sizes": [32, 64], "depths": [2, 1], "layer_type": "bottleneck", "num_labels": 5},
     ),
-    "mobilenet": (
-        "MobileNetV2ForImageClassification",
-        {"depth_multiplier": 0.35, "image_size": 96, "num_labels": 6},
-    ),
+    "mobilenet": ("MobileNetV2ForImageClassification", {"depth_multiplier": 0.35, "image_size": 96, "num_labels": 6}),
     "mobilenet with plain padding": (
         "MobileNetV2ForImageClassification",
         {"depth_multiplier": 1.4, "image_size": 64, "tf_padding": False, "num_labels": 3},

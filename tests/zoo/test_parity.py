@@ -48,5 +48,4 @@ def test_a_projection_is_fixed() -> None:
 def test_a_projection_keeps_distances() -> None:
     # Two chunks long. The mean of 64 squared projections estimates ‖x‖²/n with relative deviation √(2/64) = 18 %.
     x = RNG.normal(size=100_000)
-    squares = np.mean(np.square(parity.project(x)))
-    assert squares == pytest.approx(np.mean(np.square(x)), rel=0.6)
+    assert np.mean(np.square(parity.project(x))) == pytest.approx(np.mean(np.square(x)), rel=0.6)

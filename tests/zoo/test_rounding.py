@@ -92,8 +92,7 @@ def test_every_product_of_a_training_is_rounded(name: str, layers: int, monkeypa
         return plain(array, bits)
 
     monkeypatch.setattr(rounding, "_rounded", counted)
-    goal = convergence.goal(name)
-    model = models.get(goal.network)
+    model = models.get(convergence.goal(name).network)
     weights = convergence.weights(model, 0)
     batch = next(digits.batches(digits.load(model).train, digits.schedule(0, 1, 8)))
     exact = loss_and_gradients(model, weights, batch)
@@ -101,8 +100,7 @@ def test_every_product_of_a_training_is_rounded(name: str, layers: int, monkeypa
     loss, gradients, statistics = loss_and_gradients(model, weights, batch, significand=BITS)
     # A kernel of k × k pixels goes back place by place: k² products where a matrix has one.
     kernels = sum(conv.kernel**2 for conv in convolutions(SMALL, (1, 8, 8))[1:]) if name == "resnet50" else layers - 2
-    assert len(calls) == 3 * (2 * layers + kernels + 1)
-    assert set(calls) == {BITS}
+    assert (len(calls), set(calls)) == (3 * (2 * layers + kernels + 1), {BITS})
     assert loss == pytest.approx(exact[0], rel=0.05)
     assert loss != exact[0]
     assert gradients.keys() == exact[1].keys()

@@ -72,8 +72,7 @@ def test_a_row_near_zero_among_large_ones_has_their_rounding() -> None:
 
 def test_an_answer_in_steps_may_be_another_by_one_where_it_moves_at_all() -> None:
     grid = np.array([0.5, 3.0, 0.0])
-    still = sensitivity.largest([grid], lambda _: [grid], steps=[0.5])
-    assert still == (Sensitivity(0.0, 0.0),)
+    assert sensitivity.largest([grid], lambda _: [grid], steps=[0.5]) == (Sensitivity(0.0, 0.0),)
     (moves,) = sensitivity.largest([grid], lambda _: [grid + np.array([0.0, 0.5, 0.0])], steps=[0.5])
     assert parity.judge(grid + np.array([0.0, 0.0, 0.5]), grid, "int8", sensitivity.allowed(moves, "fp32")).equal
     assert not parity.judge(grid + np.array([0.0, 0.0, 1.0]), grid, "int8", sensitivity.allowed(moves, "fp32")).equal

@@ -50,14 +50,11 @@ def test_slower_calls_never_pay_back() -> None:
         (Estimate(11e9), Estimate(1e9), Estimate(1.5, 1.2, 1.7), "never", None),
         (Estimate(1e9), Estimate(2e9), Estimate(0.5, 0.4, 0.6), "at once", None),
         (
-            Estimate(2e9, 1.5e9, 2.5e9),
-            Estimate(1e9, 0.5e9, 1.8e9),
-            Estimate(0.5, 0.5, 0.5),
-            "after",
+            Estimate(2e9, 1.5e9, 2.5e9), Estimate(1e9, 0.5e9, 1.8e9), Estimate(0.5, 0.5, 0.5), "after",
             Estimate(100.0, 0.0, 200.0),
         ),
     ],
-)
+)  # fmt: skip
 def test_a_slower_start_against_faster_calls(
     cold: Estimate, other_cold: Estimate, ratio: Estimate, verdict: PaybackVerdict, calls: Estimate | None
 ) -> None:

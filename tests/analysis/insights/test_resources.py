@@ -61,12 +61,7 @@ def test_what_bounds_a_case_follows_from_its_shares() -> None:
 
 @pytest.mark.parametrize(
     ("compute", "memory", "says"),
-    [
-        (0.5, 0.1, "compute"),
-        (0.5, 0.6, "memory"),
-        (0.49, 0.49, "neither"),
-        (0.1, None, "neither"),
-    ],
+    [(0.5, 0.1, "compute"), (0.5, 0.6, "memory"), (0.49, 0.49, "neither"), (0.1, None, "neither")],
 )
 def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, says: str) -> None:
     assert resources.bound(compute, memory) == says
@@ -100,8 +95,7 @@ def test_headroom_is_what_the_peak_leaves() -> None:
     run = make_run(models=("bert",), scenarios=("memory",), noise_scale=0.0)
     (found,) = derived(run).headroom
     assert (found.least_arm, found.most_arm) == ("onnxruntime", "tensorflow-xla")
-    assert found.most_bytes == int(1.2 * 2**30)
-    assert found.limit_bytes == 12 * 2**30
+    assert (found.most_bytes, found.limit_bytes) == (int(1.2 * 2**30), 12 * 2**30)
     assert found.machine_bytes == 25_769_803_776
     assert found.weight_bytes == 4 * (12 * (12 * 768**2 + 9 * 768) + 130 * 768)
     unknown = msgspec.structs.replace(

@@ -14,8 +14,7 @@ from tests.records_builder import LEVELS_MS, make_run, with_turns
 
 def test_a_batch_that_gains_nothing_saturates() -> None:
     (found,) = derived(make_run(models=("resnet50",), noise_scale=0.0)).saturation
-    assert found.batches == (1, 8)
-    assert found.case.id == "resnet50/throughput/fp32/b8/t2/cpu"
+    assert (found.batches, found.case.id) == ((1, 8), "resnet50/throughput/fp32/b8/t2/cpu")
     arms = {arm.arm: arm for arm in found.arms}
     assert LEVELS_MS["resnet50", 8][4] > 8 * LEVELS_MS["resnet50", 1][4], "JAX is slower an item with the larger batch"
     assert arms["jax"].saturates_at == 1

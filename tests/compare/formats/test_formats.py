@@ -62,8 +62,7 @@ def test_no_format_lets_a_stranger_s_text_become_more(name: str) -> None:
 def test_json_says_all_of_it_again() -> None:
     found = json.loads(WRITERS["json"](upgrade()))
     assert next(iter(found)) == "answer"
-    assert found["exit_code"] == 1
-    assert len(found["rows"]) == len(upgrade().rows)
+    assert (found["exit_code"], len(found["rows"])) == (1, len(upgrade().rows))
     assert {row["verdict"] for row in found["rows"]} == {row.verdict.value for row in upgrade().rows}
     assert found["rows"][0]["id"] == upgrade().rows[0].id
     assert found["old"]["runs"][0]["sha256"] == "0" * 64

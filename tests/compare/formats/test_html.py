@@ -19,8 +19,7 @@ from tests.report.test_html import Page
 
 def test_the_page_is_one_file_that_asks_for_nothing() -> None:
     for comparison in (upgrade(), hostile()):
-        written = html.write(comparison)
-        page = Page(written)
+        page = Page(html.write(comparison))
         assert not page.all("script") + page.all("img") + page.all("iframe") + page.all("form")
         for tag, attributes in page.elements:
             assert not any(name.startswith("on") or name == "style" for name in attributes), tag

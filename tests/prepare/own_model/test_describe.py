@@ -48,8 +48,7 @@ def test_only_the_batch_needs_no_size(tmp_path: Path) -> None:
     one = read(path, {"sequence": 12})
     assert [(each.shape, each.batched) for each in one.inputs] == [((12,), True)] * 2
     assert one.dimensions == {"sequence": 12}
-    fixed = read(path, {"sequence": 12, "batch": 3})
-    assert not fixed.batched
+    assert not read(path, {"sequence": 12, "batch": 3}).batched
     by_place = read(path, {"tokens[1]": 12})
     assert [(each.shape, each.batched) for each in by_place.inputs] == [((12,), True)] * 2
     with refused("sequence of encoder.onnx cannot be 12 and 13 long"):
@@ -155,8 +154,7 @@ def test_nothing_is_divided_by_zero(tmp_path: Path) -> None:
     )
     one = read(of(tmp_path, {"x": [4], "by": [4], "mask": [4]}, *nodes, element=onnx_files.INT64))
     assert [each.least for each in one.inputs] == [0, 1, 0], "a mask of floating point keeps its zeros"
-    made = inputs.make_own(store.description(one, ""), 0, 1)
-    assert set(made["by"]) <= {1, 2}
+    assert set(inputs.make_own(store.description(one, ""), 0, 1)["by"]) <= {1, 2}
     for dtype in ("bool", "uint8", "int8"):
         own = Own((OwnInput("x", dtype, (500,), batched=False, least=1),))
         assert min(inputs.make_own(own, 0, 1)["x"].tolist()) > 0

@@ -26,9 +26,7 @@ def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
     content = onnx_files.classifier()
     one = read(onnx_files.write(tmp_path, "my model (2).onnx", content))
     digest = hashlib.sha256(content).hexdigest()
-    assert one.sha256 == digest
-    assert one.size_bytes == len(content)
-    assert one.model == f"my_model_2_-{digest[:8]}"
+    assert (one.sha256, one.size_bytes, one.model) == (digest, len(content), f"my_model_2_-{digest[:8]}")
     assert [(each.name, each.dtype, each.shape, each.batched) for each in one.inputs] == [
         ("features", "float32", (16,), True)
     ]

@@ -64,18 +64,10 @@ def folder(path: Path, config: Mapping[str, Any], tensors: Tensors, *, shards: i
 
 
 BERT = {
-    "model_type": "bert",
-    "architectures": ["BertModel"],
-    "vocab_size": 120,
-    "hidden_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 96,
-    "hidden_act": "gelu",
-    "max_position_embeddings": 48,
-    "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12,
-}
+    "model_type": "bert", "architectures": ["BertModel"], "vocab_size": 120, "hidden_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "hidden_act": "gelu",
+    "max_position_embeddings": 48, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+}  # fmt: skip
 
 
 def bert(path: Path, *, shards: int = 1, **changed: Any) -> Path:
@@ -86,13 +78,9 @@ def bert(path: Path, *, shards: int = 1, **changed: Any) -> Path:
 
 
 TINY = BERT | {
-    "vocab_size": 8,
-    "hidden_size": 4,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 4,
+    "vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 4,
     "max_position_embeddings": 16,
-}
+}  # fmt: skip
 
 
 def tiny_tensors() -> dict[str, npt.NDArray[np.float32]]:

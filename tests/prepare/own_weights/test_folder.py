@@ -72,15 +72,7 @@ def index(path: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "shard",
-    [
-        "../elsewhere.safetensors",
-        "..",
-        ".hidden.safetensors",
-        "",
-    ],
-)
+@pytest.mark.parametrize("shard", ["../elsewhere.safetensors", "..", ".hidden.safetensors", ""])
 def test_an_index_that_leaves_the_folder_is_refused(tmp_path: Path, shard: str) -> None:
     path = saved.bert(tmp_path / "several", shards=2)
     saved.bert(tmp_path / "elsewhere")

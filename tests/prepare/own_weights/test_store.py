@@ -36,9 +36,7 @@ def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
     said = msgspec.json.encode(kept).decode()
     assert "secret" not in said
     assert str(tmp_path) not in said
-    assert kept.config["hidden_size"] == "64"
-    assert kept.family == "bert"
-    assert kept.dtypes == ("F32",)
+    assert (kept.config["hidden_size"], kept.family, kept.dtypes) == ("64", "bert", ("F32",))
     assert kept.model.startswith(f"bert-{kept.sha256[:8]}+layers=2")
 
 

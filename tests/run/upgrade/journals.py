@@ -20,7 +20,7 @@ from levelfield.run.upgrade.progress import (
 )
 from levelfield.version import __version__
 
-OLD, NEW, THIRD = {"kernel release": "6.1"}, {"kernel release": "6.12"}, {"kernel release": "6.18"}
+OLD, NEW = {"kernel release": "6.1"}, {"kernel release": "6.12"}
 MACHINE = {"cpu model": "a CPU"}
 IDENTITIES: dict[Side, dict[str, str]] = {"old": OLD, "new": NEW}
 
@@ -29,22 +29,12 @@ def begun(**changes: object) -> Begun:
     """An upgrade of two boots a phase, unless told otherwise."""
     return msgspec.structs.replace(
         Begun(
-            format=FORMAT,
-            name="up",
-            at=at(0),
-            tool_version=__version__,
-            tool_sha256=tool_sha256(),
-            selections=(Selection(),),
-            plans=(Planned(("onnxruntime/mlp/latency/fp32/b1/t2/cpu",), (0, 1)),),
-            how=How(),
-            boots=2,
-            one_way=False,
-            salt="salt",
-            identity=OLD,
-            hardware=MACHINE,
+            format=FORMAT, name="up", at=at(0), tool_version=__version__, tool_sha256=tool_sha256(),
+            selections=(Selection(),), plans=(Planned(("onnxruntime/mlp/latency/fp32/b1/t2/cpu",), (0, 1)),),
+            how=How(), boots=2, one_way=False, salt="salt", identity=OLD, hardware=MACHINE,
         ),
         **changes,
-    )
+    )  # fmt: skip
 
 
 def declared() -> Begun:

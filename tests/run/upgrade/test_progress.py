@@ -23,8 +23,6 @@ from levelfield.run.upgrade.progress import (
 )
 from tests.run.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
-ONE_WAY = begun(one_way=True)
-
 
 def here(side: Side, boot: str = "boot-99", minute: int = 1000) -> Here:
     return Here(boot, side, at(minute))

@@ -167,13 +167,10 @@ CODE_OF_SGD: dict[str, Any] = {"Nesterov": nesterov_sgd, "no momentum": without_
 CODE_OF_ADAMW: dict[str, Any] = {
     how: functools.partialmethod(adamw, how=how)
     for how in (
-        "Nesterov",
-        "coupled decay",
-        "no bias correction",
-        "epsilon under the root",
+        "Nesterov", "coupled decay", "no bias correction", "epsilon under the root",
         "epsilon beside the uncorrected root",
     )
-}
+}  # fmt: skip
 
 
 @pytest.mark.sampled(6)
@@ -211,12 +208,10 @@ def test_a_tensor_that_is_left_out_is_named() -> None:
 
 def test_the_sum_of_processes_gradients_is_not_their_mean() -> None:
     """Adam itself hardly cares; its epsilon does."""
-    mean = followed("mlp", RULES["mlp"], processes=2)
-    assert judged("mlp", mean, processes=2).equal
+    assert judged("mlp", followed("mlp", RULES["mlp"], processes=2), processes=2).equal
     summed = followed("mlp", RULES["mlp"], processes=2, divisor=1)
     assert judged("mlp", summed, processes=2).error > 1e-3
-    alone = followed("mlp", RULES["mlp"])
-    assert judged("mlp", alone, processes=2).error > 1e-1
+    assert judged("mlp", followed("mlp", RULES["mlp"]), processes=2).error > 1e-1
 
 
 def test_what_is_not_a_sample_is_not_equal() -> None:
