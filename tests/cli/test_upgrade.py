@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -82,7 +83,7 @@ def test_a_record_that_is_not_what_the_journal_counts_is_refused(
 
 
 def test_image_sets_as_sides_are_of_one_stack(tmp_path: Path) -> None:
-    begin = {"selections": declared().selections, "plans": declared().plans}
+    begin: dict[str, Any] = {"selections": declared().selections, "plans": declared().plans}
     write(tmp_path / "reports", "up", "on", last=machine(kernel={"release": "6.1"}), **begin)
     assert commands.call("upgrade", "verdict", "up", folder=tmp_path).code == 3
     write(tmp_path / "other" / "reports", "up", "on", **begin)
