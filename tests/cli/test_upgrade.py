@@ -1,6 +1,8 @@
 """`levelfield upgrade` as people type it, on journals that are there."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,26 +11,33 @@ from levelfield import plan
 from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.plan import Plan, Selection
 from levelfield.record import files
+from levelfield.record.schema import Run
 from levelfield.run.upgrade import store
 from levelfield.run.upgrade.progress import Event, MeasurementDone
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
 from tests.machine.fake_nvml import compile_library, environment
-from tests.records_builder import kept
-from tests.run.upgrade.journals import begun, events
+from tests.run.upgrade.journals import begun, declared, events
+
+Change = Callable[[Run], Run]
 
 
-def write(reports: Path, name: str, sides: str) -> None:
-    """Write the journal of an upgrade with its records; onnxruntime is a quarter slower on the new side."""
+def write(reports: Path, name: str, sides: str, *, last: Change = lambda made: made, **begin: object) -> None:
+    """Write the journal of an upgrade with its records; onnxruntime is a quarter slower on the new side.
+
+    `last`: what is otherwise about the last record.
+    """
     written: list[Event] = []
-    for event in events(sides, begun(name=name)):
+    for event in events(sides, begun(**{"name": name, "boots": sides.count("n") or 2} | begin)):
         if isinstance(event, MeasurementDone):
             number = int(event.run[9:15])
             new = sides[number - 1] == "n"
             made = run(event.run, number, slower={"onnxruntime": 1.25} if new else {}, noise_scale=0.1)
-            made = with_machine(made, kernel={"release": "6.12" if new else "6.1"})
-            file = kept(made, reports / event.run)
+            made = with_machine(made, kernel={"release": "6.12" if new else "6.1"}, cpu={"model": "a CPU"})
+            made = msgspec.structs.replace(made, started=event.at)
+            (reports / event.run).mkdir(parents=True, exist_ok=True)
+            file = files.write(last(made) if number == len(sides) else made, reports / event.run)
             written.append(msgspec.structs.replace(event, sha256=store.digest(file)))
         else:
             written.append(event)
@@ -37,6 +46,49 @@ def write(reports: Path, name: str, sides: str) -> None:
     store._ALL.create(name, reports, first)
     with path.open("ab") as journal:
         journal.writelines(msgspec.json.encode(event) + b"\n" for event in rest)
+
+
+def machine(**facts: dict[str, str]) -> Change:
+    return lambda made: with_machine(made, **facts)
+
+
+@pytest.mark.parametrize(
+    ("sides", "last", "says"),
+    [
+        ("on", lambda made: msgspec.structs.replace(made, id="another"), "its record is of the run another"),
+        (
+            "ono",
+            lambda made: msgspec.structs.replace(made, started="2026-03-01T00:25:00Z"),
+            "it did not begin after the run 20260301-000002-run",
+        ),
+        (
+            "on",
+            machine(kernel={"release": "6.1"}),
+            "new stack that the upgrade up counts: its record shows the old",
+        ),
+        (
+            "ono",
+            machine(kernel={"release": "6.12"}),
+            "old stack that the upgrade up counts: its record shows the new",
+        ),
+        ("on", machine(kernel={"release": "6.18"}), "This is a third stack"),
+        ("on", machine(cpu={"model": "another"}), "This is not the machine on which the upgrade up was begun"),
+    ],
+)
+def test_a_record_that_is_not_what_the_journal_counts_is_refused(
+    tmp_path: Path, sides: str, last: Change, says: str
+) -> None:
+    write(tmp_path / "reports", "up", sides, last=last)
+    one_clear_sentence(commands.call("upgrade", "verdict", "up", folder=tmp_path), says)
+
+
+def test_image_sets_as_sides_are_of_one_stack(tmp_path: Path) -> None:
+    begin: dict[str, Any] = {"selections": declared().selections, "plans": declared().plans}
+    write(tmp_path / "reports", "up", "on", last=machine(kernel={"release": "6.1"}), **begin)
+    assert commands.call("upgrade", "verdict", "up", folder=tmp_path).code == 3
+    write(tmp_path / "other" / "reports", "up", "on", **begin)
+    command = commands.call("upgrade", "verdict", "up", folder=tmp_path / "other")
+    one_clear_sentence(command, "This machine's own stack changed since")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ processes. Only what a verdict needs of a record is kept (`analysis.summary`).
 """
 
 import gc
+import hashlib
 import itertools
 import multiprocessing
 import os
@@ -45,7 +46,7 @@ class Place(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """Name in messages: `node-17`, or `node-17/20261125-020000-standard-22a3`."""
-        own = clean(self.folder.name, LONGEST_NAME)
+        own = _shown(self.folder.name)
         return self.node if own == self.node else f"{self.node}/{own}"
 
 
@@ -69,8 +70,7 @@ def find(folder: Path) -> Found:
             f"The folder {folder} cannot be read: {error.strerror or error}.",
             fix="Name a folder that holds a folder for each node.",
         ) from error
-    notes = [f"{_shown(each)} is a link, and no link is followed." for each in entries if each.is_symlink()]
-    folders = [each for each in entries if each.is_dir(follow_symlinks=False)]
+    folders = [each for each in entries if each.is_symlink() or each.is_dir(follow_symlinks=False)]
     if not folders:
         raise LevelfieldError(
             f"The folder {folder} holds no folder of a node.",
@@ -83,13 +83,16 @@ def find(folder: Path) -> Found:
         )
     nodes: dict[str, None] = {}
     places: list[Place] = []
+    notes: list[str] = []
     for entry in folders:
-        name = _shown(entry)
-        if name in nodes:
-            notes.append(f"Two folders are shown as {name}: only the first is read.")
-            continue
+        name = _shown(entry.name)
+        if name in nodes:  # somebody chose it so; longer than any other name
+            name = f"{name} {_digest(entry.name)}"
         nodes[name] = None
-        places += _of_node(name, Path(entry.path), notes)
+        if entry.is_symlink():
+            notes.append(f"{name} is a link, and no link is followed.")
+        else:
+            places += _of_node(name, Path(entry.path), notes)
     return Found(tuple(nodes), tuple(places), tuple(notes))
 
 
@@ -104,12 +107,12 @@ def _of_node(node: str, folder: Path, notes: list[str]) -> Iterator[Place]:
         notes.append(f"{node} cannot be read: {error.strerror or error}.")
         return
     links = [each for each in entries if each.is_symlink()]
-    notes += [f"{node}/{_shown(each)} is a link, and no link is followed." for each in links]
+    notes += [f"{node}/{_shown(each.name)} is a link, and no link is followed." for each in links]
     runs = [Path(each.path) for each in entries if each.is_dir(follow_symlinks=False)]
     records = [run for run in runs if files.has_record(run)]
     cut_off = [run for run in runs if run not in records and os.path.lexists(run / files.JOURNAL)]
     notes += [
-        f"{node}/{clean(run.name, LONGEST_NAME)} was cut off before its record was written; `bench --resume` on the "
+        f"{node}/{_shown(run.name)} was cut off before its record was written; `bench --resume` on the "
         "node finishes it."
         for run in cut_off
     ]
@@ -121,14 +124,25 @@ def _of_node(node: str, folder: Path, notes: list[str]) -> Iterator[Place]:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """Return what is in a folder and not hidden, by name; of a folder with too many entries, the first ones read."""
+    """Return what is in a folder and not hidden, by name; OSError: it cannot be read, or has too many entries."""
     with os.scandir(folder) as entries:
         seen = [entry for entry in itertools.islice(entries, _MOST_ENTRIES) if not entry.name.startswith(".")]
+        if next(entries, None) is not None:
+            raise OSError(f"it has more than {_MOST_ENTRIES:,} entries")
     return sorted(seen, key=lambda entry: os.fsencode(entry.name))
 
 
-def _shown(entry: os.DirEntry[str]) -> str:
-    return clean(entry.name, LONGEST_NAME)
+def _shown(name: str) -> str:
+    """Return a name as it is shown: a long one, or one that cannot be printed, by its ends and a digest."""
+    plain = clean(name, 4 * LONGEST_NAME)
+    if plain == name and len(name) <= LONGEST_NAME:
+        return name
+    ends = plain if len(plain) < LONGEST_NAME - 8 else f"{plain[:24]}…{plain[-30:]}"
+    return f"{ends} {_digest(name)[:8]}"
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(os.fsencode(name)).hexdigest()
 
 
 MOST_BYTES = 64 * 1024 * 1024

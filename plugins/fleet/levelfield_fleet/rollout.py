@@ -52,6 +52,8 @@ class _Node(msgspec.Struct, frozen=True):
         return (both[0], both[1]) if all(each.answers for each in both) else None
 
 
+_LOST: tuple[Verdict, Outcome, str] = Verdict.MISSING, "undecided", "no run of it before and after on one hardware"
+"""Of a node that may be what the roll-out broke."""
 _Costs: TypeAlias = tuple[Sequence[float], Sequence[float]]
 """Of the runs of one node, before and after."""
 
@@ -98,6 +100,8 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
         )
     smoke = any(SMOKE in run.facts.labels for run in (*before, *after))
     drafts += [_of_all(case, smoke=smoke) for case in measured]
+    lost = {*old.nodes, *(name for name, runs in new.nodes.items() if not runs)} - {node.name for node in nodes}
+    drafts += [Draft(_row(case.case, case.arms, *_LOST, node=name)) for name in sorted(lost) for case in measured]
     unlike = [] if smoke else list(_unlike_others(measured, gate.margin, level))
     rows = in_order((*judge_rows(drafts, change_policy(gate)), *unlike))
     changed = changes.compare_environments(before, after, pairs)

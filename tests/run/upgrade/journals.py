@@ -20,7 +20,7 @@ from levelfield.run.upgrade.progress import (
 )
 from levelfield.version import __version__
 
-OLD, NEW = {"kernel release": "6.1"}, {"kernel release": "6.12"}
+OLD, NEW, THIRD = {"kernel, release": "6.1"}, {"kernel, release": "6.12"}, {"kernel, release": "6.18"}
 MACHINE = {"cpu model": "a CPU"}
 IDENTITIES: dict[Side, dict[str, str]] = {"old": OLD, "new": NEW}
 
@@ -56,7 +56,7 @@ def measuring(number: int, side: Side, *, boot: str = "") -> MeasurementBegun:
 
 
 def measured(number: int) -> MeasurementDone:
-    return MeasurementDone(at(10 * number + 5), run_id(number), "0" * 64)
+    return MeasurementDone(at(10 * number + 5), run_id(number), f"{number:064}")
 
 
 def events(sides: str, declaration: Begun | None = None, cut: Iterable[int] = ()) -> list[Event]:

@@ -167,6 +167,12 @@ def test_another_machine_is_refused(machine: Machine) -> None:
     machine.refuses("not the machine on which the upgrade up was begun.*a CPU became another CPU", "on that machine")
 
 
+def test_a_clock_that_is_set_back_while_images_are_made_is_refused(machine: Machine) -> None:
+    machine.clock = lambda: "2099-01-01T00:00:00Z"
+    machine.begin()
+    machine.refuses("clock says 20.*an event of 2099-01-01T00:00:00Z", "timedatectl")
+
+
 def _rewritten(machine: Machine, **changes: object) -> None:
     """Let the upgrade have been declared otherwise."""
     path = store.folder("up", machine.reports) / files.JOURNAL

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from levelfield.errors import LevelfieldError
 from levelfield.record.append_only import Lost
@@ -77,6 +78,8 @@ def test_an_upgrade_turns_out_to_have_no_way_back_unless_it_was_gone() -> None:
 def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:
     found = state("o", declared())
     assert step(found, here("old", "boot-1")) == Measure(Phase.BEFORE)
+    again = [*events("o", declared()), measuring(2, "old", boot="boot-1"), measured(2)]
+    assert counts(fold(again)) == (2, 0, 0)
     assert advice(found) == "Next: levelfield upgrade next up (or --all): 1 run of onnxruntime@1.29.0."
     assert advice(state("oo", declared())).endswith("2 runs of onnxruntime@1.30.0.")
     assert advice(found, Path("my runs")).startswith("Next: levelfield upgrade next up --reports 'my runs' (or --all)")
@@ -98,6 +101,7 @@ def test_a_clock_that_went_back_is_refused() -> None:
         step(state("o"), here("old", minute=14))
     assert "timedatectl" in caught.value.fix
     assert step(state("o"), here("old", minute=15)) == Measure(Phase.BEFORE)
+    assert fold([begun(), measuring(1, "old"), replace(measured(1), at=at(5))]).last_at == at(10)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +113,23 @@ def test_a_clock_that_went_back_is_refused() -> None:
         ([begun(), measured(1)], "counts the run 20260301-000001-run, which it did not begin"),
         ([*events("o"), measured(1)], "counts the run 20260301-000001-run, which it did not begin, or counted before"),
         ([*events("o"), Lost(4), measuring(2, "old")], "is damaged in line 4"),
+        ([*events("o"), measuring(1, "old")], "begins the run 20260301-000001-run twice"),
+        ([*events("oo", cut=[1]), measuring(1, "old")], "begins the run 20260301-000001-run twice"),
+        (
+            [*events("o"), measuring(2, "old"), replace(measured(2), sha256=measured(1).sha256)],
+            "counts one record twice, as the runs 20260301-000001-run and 20260301-000002-run",
+        ),
+        (
+            [*events("o"), measuring(2, "old", boot="boot-1"), measured(2)],
+            "would not have measured: This boot was measured before, by the run 20260301-000001-run",
+        ),
+        (
+            [*events("o"), replace(measuring(2, "old"), at=at(14)), measured(2)],
+            f"20260301-000002-run, which `next` would not have measured: .* clock says {at(14)}",
+        ),
+        (events("ooo"), "would not have measured: The old stack runs, which has all its boots"),
+        (events("oonnooo"), "would not have measured: Every phase has all its boots"),
+        (events("oonnon"), "would not have measured: The new stack runs again"),
     ],
 )
 def test_a_damaged_journal_is_refused(harmed: list[Event | Lost], says: str) -> None:

@@ -65,7 +65,7 @@ def test_a_run_outside_of_the_reports_is_none(reports: Path, run: str) -> None:
 EDITS = (
     ('"launcher":null', '"launcher":"venv"'), ('"launcher":null', '"launcher":"host"'), ('"debian"', '"evil"'),
     ('"identify":false', '"identify":true'), ('{"cpu model":"a CPU"}', "{}"),
-    ('{"kernel release":"6.1"}', "{}"), ('"boots":2', '"boots":9'), ('"one_way":false', '"one_way":true'),
+    ('{"kernel, release":"6.1"}', "{}"), ('"boots":2', '"boots":9'), ('"one_way":false', '"one_way":true'),
     ('"profile":"standard"', '"profile":"smoke"'), ('"salt":"salt"', '"salt":""'), ('"seal":"', '"seal":"\u00e4'),
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from levelfield.record import page
+from levelfield_fleet.formats import WRITERS
 from levelfield_fleet.gather import NO_RECORD, gather, verdict
 from levelfield_fleet.types import NodeVerdict
 from tests.fleet.samples import fill, place, small
@@ -64,16 +65,23 @@ def test_a_run_twice_under_one_node_counts_once(tmp_path: Path) -> None:
     assert found.notes == ("node-0/run-9 is node-0/run-0 a second time, and counts once.",)
 
 
-def test_a_node_without_a_record_is_never_fine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("link", [False, True])
+def test_a_node_without_a_record_is_never_fine(tmp_path: Path, *, link: bool) -> None:
     fill(tmp_path, 4)
-    (tmp_path / "node-9").mkdir()
+    if link:
+        (tmp_path / "node-9").symlink_to(place(small("far", 9), tmp_path.parent / f"{tmp_path.name}-far"))
+    else:
+        (tmp_path / "node-9").mkdir()
     found = verdict(gather(tmp_path), margin=0.02, level=0.01)
     (silent,) = [node for node in found.nodes if node.name == "node-9"]
     assert silent.verdict is NodeVerdict.UNDECIDED
     assert silent.reason == NO_RECORD
     assert found.exit_code in (1, 3)
     assert found.answer.endswith("Of node-9 no record can be read.")
-    assert "node-9 has no record." in found.notes
+    assert ("node-9 is a link, and no link is followed." if link else "node-9 has no record.") in found.notes
+    for written in (write(found) for write in WRITERS.values()):
+        assert "node-9" in written
+    assert 'errors="1"' in WRITERS["junit"](found)
 
 
 def test_a_report_whose_path_is_no_text_has_no_link(tmp_path: Path) -> None:

@@ -31,15 +31,15 @@ def test_both_ways_to_lay_records_out_and_what_is_passed_over(tmp_path: Path) ->
     (fleet / "linked").symlink_to(tmp_path / "elsewhere")
     (fleet / "a" / "again").symlink_to(tmp_path / "elsewhere")
     found = records.find(fleet)
-    assert found.nodes == ("a", "b", "cut", "empty")
+    assert found.nodes == ("a", "b", "cut", "empty", "linked")
     assert [place.name for place in found.places] == ["a/run-1", "a/run-2", "b"]
     assert found.places[2].record == fleet / "b" / files.NAME
     assert found.notes == (
-        "linked is a link, and no link is followed.",
         "a/again is a link, and no link is followed.",
         "cut/run was cut off before its record was written; `bench --resume` on the node finishes it.",
         "cut has no record.",
         "empty has no record.",
+        "linked is a link, and no link is followed.",
     )
 
 
@@ -52,13 +52,32 @@ def test_a_run_that_may_not_be_looked_into_is_named(tmp_path: Path) -> None:
     assert notes == ("a/run-2 cannot be read: Permission denied.", "b cannot be read: Permission denied.")
 
 
-def test_names_that_look_alike_are_one_node_only(tmp_path: Path) -> None:
-    for name in ("a\x1bb", "a\x07b", "x" * 100 + "1", "x" * 100 + "2"):
+def test_names_that_look_alike_are_shown_so_that_each_is_told_apart(tmp_path: Path) -> None:
+    pod = "a-training-job-with-a-long-name-of-its-own-in-a-namespace-of-a-cluster-worker-"
+    names = ["a\x1bb", "a\x07b", f"{pod}1", f"{pod}2"]
+    for name in names:
+        touch(tmp_path / name / files.NAME)
+    shown = records.find(tmp_path).nodes
+    assert [name[-10:-9] for name in shown[2:]] == ["1", "2"]
+    for name in shown:
         touch(tmp_path / name / files.NAME)
     found = records.find(tmp_path)
-    assert len(found.nodes) == len(set(found.nodes)) == 2
-    assert len(found.notes) == 2
-    assert all("only the first is read" in note for note in found.notes)
+    assert len(found.nodes) == len(set(found.nodes)) == len(found.places) == 8, "also where one takes another's"
+    assert found.notes == ()
+    assert set(shown) <= set(found.nodes)
+    assert sum(len(name) > records.LONGEST_NAME for name in found.nodes) == 4
+
+
+def test_a_folder_with_more_entries_than_a_fleet_has_is_never_read_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a/run-1", "a/run-2", "a/run-3", "b"):
+        touch(tmp_path / name / files.NAME)
+    monkeypatch.setattr(records, "_MOST_ENTRIES", 2)
+    assert records.find(tmp_path).notes == ("a cannot be read: it has more than 2 entries.",)
+    touch(tmp_path / "c" / files.NAME)
+    with pytest.raises(LevelfieldError, match="cannot be read: it has more than 2 entries"):
+        records.find(tmp_path)
 
 
 def test_a_name_that_is_no_text_is_shown(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from levelfield.analysis.summary import Reduced, reduce
+from levelfield.compare.formats import WRITERS
 from levelfield.compare.types import Comparison, Gate, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Failure, Run
@@ -100,12 +101,16 @@ def test_two_nodes_are_shown_and_not_judged() -> None:
     assert "fewer than 3 nodes a side" in found.answer
 
 
-def test_other_hardware_and_nodes_of_one_side_are_left_out() -> None:
+def test_other_hardware_and_nodes_of_one_side_are_left_out_and_reach_the_verdict() -> None:
     old, new = gathered("old", 5, 1), gathered("new", 5, 1)
     other = with_machine(small("other", 9), cpu={"model": "Another processor"})
-    nodes = dict(new.nodes) | {"node-1": (own(other),), "fresh": (own(small("fresh", 8)),), "node-2": ()}
-    found = judged(old, msgspec.structs.replace(new, nodes=nodes, notes=("node-2 has no record.",)))
-    assert found.rows[0].new_replicates == 3
+    nodes = dict(new.nodes) | {"node-1": (own(other),), "fresh": (own(small("fresh", 8)),), "node-2": (), "dead": ()}
+    found = judged(old, msgspec.structs.replace(new, nodes=nodes, notes=("node-2 has no record.",)), margin=0.5)
+    assert {row.node: (row.verdict, row.new_replicates) for row in found.rows} == {
+        "": (Verdict.SAME, 3), **dict.fromkeys(("dead", "node-1", "node-2"), (Verdict.MISSING, 0)),
+    }  # fmt: skip
+    assert found.exit_code == 3
+    assert all(name in WRITERS["junit"](found) for name in ("dead", "node-1", "node-2"))
     text = " ".join(found.notes)
     for note in (
         "Other hardware than before, and left out: node-1.", "Only before, and left out: node-2.",

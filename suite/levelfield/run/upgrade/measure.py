@@ -6,7 +6,7 @@ Which side a boot is of is seen by the fingerprint, never told by the user.
 import hashlib
 import secrets
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -40,7 +40,6 @@ from levelfield.run.upgrade.progress import (
     How,
     MeasurementBegun,
     MeasurementDone,
-    Phase,
     Planned,
     Side,
     State,
@@ -50,8 +49,6 @@ from levelfield.statistics.bracket import LEAST_BOOTS
 from levelfield.version import __version__
 
 _BOOT_ID = Path("proc/sys/kernel/random/boot_id")
-MOST_NAMED = 4
-"""Differences that a message names."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -80,46 +77,6 @@ def see(cpus: Sequence[int]) -> Seen:
         )
     machine = fingerprint(cpus)
     return Seen(boot_id=boot_id, identity=identity(machine), hardware=hardware(machine), at=utc_now())
-
-
-def recognise(state: State, seen: Seen) -> Side:
-    """Return which side this boot is; LevelfieldError: it is another machine, or a third stack."""
-    begun = state.begun
-    other = _differing(begun.hardware, seen.hardware)
-    if other:
-        raise LevelfieldError(
-            f"This is not the machine on which the upgrade {begun.name} was begun ({other}).",
-            fix="Run it on that machine, or begin another upgrade here.",
-        )
-    from_old = _differing(begun.identity, seen.identity)
-    if begun.declared:
-        if from_old:
-            raise LevelfieldError(
-                f"This machine's own stack changed since the upgrade {begun.name} was begun ({from_old}), and its "
-                "sides are image sets.",
-                fix="Bring the old stack back, or begin another upgrade.",
-            )
-        return "new" if state.phase is Phase.NEW else "old"
-    if not from_old:
-        return "old"
-    new = state.new_identity
-    from_new = _differing(new, seen.identity) if new is not None else ""
-    if from_new:
-        raise LevelfieldError(
-            f"This is a third stack: it differs from the old one ({from_old}) and from the new one ({from_new}).",
-            fix="Bring the old or the new stack back; to measure a third one, begin another upgrade.",
-        )
-    return "new"
-
-
-def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """`kernel, release: 6.1.0 became 6.12.0`, the first of them; empty where there are none.
-
-    A fact that one of the two does not know is no difference: a container engine may not have started yet.
-    """
-    found = [f"{name}: {value} became {now[name]}" for name, value in before.items() if now.get(name, value) != value]
-    rest = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return "; ".join(found[:MOST_NAMED]) + rest
 
 
 See: TypeAlias = Callable[[Sequence[int]], Seen]
@@ -190,7 +147,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
         store.check_records(state, reports)
         _check_tool(state.begun)
         seen = see(state.begun.plans[0].cpus)
-        which = recognise(state, seen)
+        which = progress.recognise(state, seen.identity, seen.hardware)
         boot = seen.boot(state.begun.salt)
         match progress.step(state, progress.Here(boot, which, seen.at)):
             case progress.Nothing(reason=reason):
@@ -206,6 +163,10 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
                 terminals.say(console, f"{name}: phase {phase}, {which} stack.")
                 chosen = _planned_again(state.begun, which)
 
+                def prepared(images: Iterable[Image]) -> None:
+                    _check_images(state, which, _tags(images))
+                    progress.step(state, progress.Here(boot, which, utc_now()))  # the clock may have been set since
+
                 def begun(folder: Path) -> None:
                     tags = _tags(journal.fold(journal.read(folder / files.JOURNAL)).images)
                     written.write(MeasurementBegun(utc_now(), boot, folder.name, which, seen.identity, tags))
@@ -214,7 +175,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
                     chosen,
                     _options(state.begun, reports),
                     console,
-                    prepared=lambda images: _check_images(state, which, _tags(images)),
+                    prepared=prepared,
                     begun=begun,
                 )
                 _count(folder.name, reports, written, console)

@@ -7,7 +7,7 @@ of two boots are never mixed.
 
 import enum
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -24,6 +24,8 @@ from levelfield.run.options import elsewhere
 FORMAT = 2
 """Version of the journal: a reader refuses a newer one."""
 
+MOST_NAMED = 4
+"""Differences that a message names."""
 LAUNCHES = 10
 """Fewest launches of each arm in a run, where a budget has time for them. With five, one launch without a calm window
 makes a run one of all windows: simulated, such runs scatter by 9 %, and calm ones of ten launches by 0.4 to 0.6 %."""
@@ -68,7 +70,7 @@ class Begun(Beginning, frozen=True, forbid_unknown_fields=True, tag="begun"):
     plans: tuple[Planned, ...]
     """Of each selection."""
     how: How
-    boots: int
+    boots: Annotated[int, msgspec.Meta(ge=1, le=100)]
     """In each phase."""
     one_way: bool
     """There is no going back: old, new."""
@@ -140,7 +142,7 @@ class State(msgspec.Struct, frozen=True):
     left: tuple[MeasurementBegun, ...]
     """Runs that were cut off and are not resumed; they stay on the disk and do not count."""
     last_at: str
-    """Time of the last event."""
+    """Latest time of an event: a run may end earlier than it began, by a clock that was set meanwhile."""
 
     def of_phase(self, phase: Phase) -> tuple[Boot, ...]:
         """Return the boots of a phase that count."""
@@ -189,8 +191,8 @@ class State(msgspec.Struct, frozen=True):
 def fold(events: Iterable[Event | Lost]) -> State:
     """Build the state from a journal.
 
-    Raises LevelfieldError: a line is damaged, or the events do not belong together. Runs that were measured are not
-    touched.
+    Raises LevelfieldError: a line is damaged, or a run counts that is counted before, or that `next` would not have
+    measured. Runs that were measured are not touched.
     """
     stream = iter(events)
     first = next(stream, None)
@@ -198,18 +200,26 @@ def fold(events: Iterable[Event | Lost]) -> State:
         raise _damaged("does not begin with the start of an upgrade")
     boots: list[Boot] = []
     left: list[MeasurementBegun] = []
+    named: set[str] = set()
     pending: MeasurementBegun | None = None
-    at = first.at
+    before = at = first.at
     for event in stream:
         match event:
             case MeasurementBegun():
                 left += [pending] if pending is not None else []
-                pending, at = event, event.at
+                if event.run in named:
+                    raise _damaged(f"begins the run {event.run} twice")
+                named.add(event.run)
+                pending, before, at = event, at, max(at, event.at)
             case MeasurementDone():
                 if pending is None or pending.run != event.run:
                     raise _damaged(f"counts the run {event.run}, which it did not begin, or counted before")
-                boots.append(Boot(pending, event, _phase(pending.side, boots)))
-                pending, at = None, event.at
+                same = next((boot.done.run for boot in boots if boot.done.sha256 == event.sha256), None)
+                if same is not None:
+                    raise _damaged(f"counts one record twice, as the runs {same} and {event.run}")
+                phase = _phase(State(first, tuple(boots), None, (), before), pending)
+                boots.append(Boot(pending, event, phase))
+                pending, at = None, max(at, event.at)
             case Begun():
                 raise _damaged("holds two upgrades")
             case Lost(line=line):
@@ -217,10 +227,55 @@ def fold(events: Iterable[Event | Lost]) -> State:
     return State(begun=first, boots=tuple(boots), pending=pending, left=tuple(left), last_at=at)
 
 
-def _phase(side: Side, boots: Iterable[Boot]) -> Phase:
-    if side == "new":
-        return Phase.NEW
-    return Phase.AFTER if any(boot.phase is Phase.NEW for boot in boots) else Phase.BEFORE
+def _phase(state: State, run: MeasurementBegun) -> Phase:
+    """Return which phase a run counts for; LevelfieldError: `next` would not have measured it."""
+    try:
+        decided = step(state, Here(run.boot, run.side, run.at))
+        if isinstance(decided, Measure):
+            return decided.phase
+        reason = decided.reason if isinstance(decided, Nothing) else ""
+    except LevelfieldError as error:
+        reason = error.message
+    reason = reason.rstrip(".") or "Every phase has all its boots"
+    raise _damaged(f"counts the run {run.run}, which `next` would not have measured: {reason}")
+
+
+def recognise(state: State, identity: Mapping[str, str], hardware: Mapping[str, str]) -> Side:
+    """Return which side a boot is, by its stack and machine; LevelfieldError: another machine, or a third stack."""
+    begun = state.begun
+    if other := _differing(begun.hardware, hardware):
+        raise LevelfieldError(
+            f"This is not the machine on which the upgrade {begun.name} was begun ({other}).",
+            fix="Run it on that machine, or begin another upgrade here.",
+        )
+    from_old = _differing(begun.identity, identity)
+    if begun.declared:
+        if from_old:
+            raise LevelfieldError(
+                f"This machine's own stack changed since the upgrade {begun.name} was begun ({from_old}), and its "
+                "sides are image sets.",
+                fix="Bring the old stack back, or begin another upgrade.",
+            )
+        return "new" if state.phase is Phase.NEW else "old"
+    if not from_old:
+        return "old"
+    new = state.new_identity
+    if from_new := _differing(new, identity) if new is not None else "":
+        raise LevelfieldError(
+            f"This is a third stack: it differs from the old one ({from_old}) and from the new one ({from_new}).",
+            fix="Bring the old or the new stack back; to measure a third one, begin another upgrade.",
+        )
+    return "new"
+
+
+def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """`kernel, release: 6.1.0 became 6.12.0`, the first of them; empty where there are none.
+
+    A fact that one of the two does not know is no difference: a container engine may not have started yet.
+    """
+    found = [f"{name}: {value} became {now[name]}" for name, value in before.items() if now.get(name, value) != value]
+    rest = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return "; ".join(found[:MOST_NAMED]) + rest
 
 
 def without_way_back(state: State) -> State:

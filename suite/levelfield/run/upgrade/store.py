@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 
 from levelfield.analysis.status import SMOKE
+from levelfield.analysis.summary import Reduced, utc
 from levelfield.compare import sides
 from levelfield.compare.upgrade import Phases
+from levelfield.compare.upgrade_settings import hardware, identity
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.append_only import NamedJournals
@@ -157,7 +159,7 @@ def lines(state: State, reports: Path) -> Iterator[str]:
 def load_phases(state: State, reports: Path) -> Phases:
     """Read the runs of an upgrade; each must be the one that was counted.
 
-    Raises LevelfieldError: one side was not measured yet, or a run is gone or was changed.
+    Raises LevelfieldError: one side was not measured yet, or a run is gone, was changed, or is not what is counted.
     """
     if not state.of_phase(Phase.BEFORE) or not state.of_phase(Phase.NEW):
         raise LevelfieldError(
@@ -165,7 +167,25 @@ def load_phases(state: State, reports: Path) -> Phases:
             fix=progress.advice(state, reports),
         )
     check_records(state, reports)
-    before, new, after = (
-        sides.load_all([record_of(boot, reports) for boot in state.of_phase(phase)]) for phase in Phase
-    )
-    return Phases(before, new, after)
+    runs = sides.load_all([record_of(boot, reports) for boot in state.boots])
+    for boot, run, last in zip(state.boots, runs, (None, *runs[:-1]), strict=True):
+        if why := _contradiction(state, boot, run, last):
+            raise LevelfieldError(
+                f"The run {boot.begun.run} is not the one of the {boot.begun.side} stack that the upgrade "
+                f"{state.begun.name} counts: {why}",
+                fix="Bring its folder and the journal back from a copy; without them, begin another upgrade.",
+            )
+    return Phases(*([run for boot, run in zip(state.boots, runs, strict=True) if boot.phase is each] for each in Phase))
+
+
+def _contradiction(state: State, boot: Boot, run: Reduced, last: Reduced | None) -> str:
+    """Return in what a record contradicts the journal, or the record before it; empty where it does not."""
+    if run.facts.id != boot.begun.run:
+        return f"its record is of the run {run.facts.id[:100]}."
+    try:
+        if last is not None and utc(run.facts.started) <= utc(last.facts.started):
+            return f"it did not begin after the run {last.facts.id}, which is counted before it."
+        side = progress.recognise(state, identity(run.machine), hardware(run.machine))
+    except LevelfieldError as error:
+        return error.message
+    return "" if state.begun.declared or side == boot.begun.side else f"its record shows the {side} one."
