@@ -41,11 +41,11 @@ def write(reports: Path, name: str, sides: str, *, last: Change = lambda made: m
             written.append(msgspec.structs.replace(event, sha256=store.digest(file)))
         else:
             written.append(event)
-    path = store.folder(name, reports) / files.JOURNAL
     first, *rest = written
     store._ALL.create(name, reports, first)
-    with path.open("ab") as journal:
-        journal.writelines(msgspec.json.encode(event) + b"\n" for event in rest)
+    with store.open_journal(name, reports) as journal:
+        for event in rest:
+            store.add(journal, event)
 
 
 def machine(**facts: dict[str, str]) -> Change:

@@ -137,7 +137,7 @@ class Beginning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     name: str
     """That of the folder."""
     seal: str = ""
-    """Keyed digest of all else, by the installation that began it."""
+    """Keyed digest of all else and of the line before, by the installation that began it."""
 
 
 class _Version(msgspec.Struct, forbid_unknown_fields=False):
@@ -217,18 +217,28 @@ class NamedJournals(Generic[E]):
             first = self.decoder.decode(_encoder.encode(first))  # as it is read: 5 becomes 5.0
             journal.write(msgspec.structs.replace(first, seal=self._seal(first)))
 
-    def _seal(self, first: msgspec.Struct) -> str:
-        key = hmac.digest(installation_key(), f"begun {self.what}".encode(), "sha256")
-        return hmac.digest(key, _encoder.encode(msgspec.structs.replace(first, seal="")), "sha256").hex()
+    def add(self, journal: AppendOnly[E], event: E) -> None:
+        """Write a later line, sealed together with all before it."""
+        *_, last = read_lines(journal.path.read_bytes(), self.decoder)
+        journal.write(msgspec.structs.replace(event, seal=self._seal(event, getattr(last, "seal", ""))))
 
-    def check_own(self, first: Beginning) -> None:
+    def _seal(self, event: msgspec.Struct, before: str = "") -> str:
+        key = hmac.digest(installation_key(), f"begun {self.what}".encode(), "sha256")
+        content = _encoder.encode(msgspec.structs.replace(event, seal=""))
+        return hmac.digest(key, before.encode(errors="replace") + content, "sha256").hex()
+
+    def check_own(self, first: Beginning, *later: E | Lost) -> None:
         """Refuse (LevelfieldError) to go on with what another installation began, or what was changed since."""
-        if not hmac.compare_digest(first.seal.encode(errors="replace"), self._seal(first).encode()):
-            raise LevelfieldError(
-                f"The {self.what} {first.name} was not begun here, or was changed since.",
-                fix=f"Begin another {self.what}; or set LEVELFIELD_CACHE to the cache with which it was begun, whose "
-                "installation.key sealed it.",
-            )
+        before = ""
+        for event in (first, *later):
+            seal = str(getattr(event, "seal", ""))
+            if not hmac.compare_digest(seal.encode(errors="replace"), self._seal(event, before).encode()):
+                raise LevelfieldError(
+                    f"The {self.what} {first.name} was not begun here, or was changed since.",
+                    fix=f"Begin another {self.what}; or set LEVELFIELD_CACHE to the cache with which it was begun, "
+                    "whose installation.key sealed it.",
+                )
+            before = seal
 
     def read(self, name: str, reports: Path) -> list[E | Lost]:
         """Read the events of a name; the content is not trusted.

@@ -1,6 +1,7 @@
 """The folders of upgrades: made once, read with care."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.record.files import JOURNAL
 from levelfield.run.upgrade import store
-from levelfield.run.upgrade.progress import FORMAT, How
+from levelfield.run.upgrade.progress import FORMAT, Begun, How
 from tests.run.upgrade.journals import begun, events
 
 
@@ -84,6 +85,30 @@ def test_what_this_installation_did_not_begin_is_read_and_not_gone_on_with(
         store.load_own("up", reports)
     assert "Begin another upgrade; or set LEVELFIELD_CACHE" in caught.value.fix
     assert store.load("up", reports).begun.name == "up"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda lines: [lines[0], lines[1].replace(b'"boot":"', b'"boot":"another '), lines[2]],
+        lambda lines: [*lines, *lines[1:]],
+        lambda lines: [lines[0], lines[2]],
+    ],
+)
+def test_no_later_line_is_edited_repeated_or_left_out(
+    reports: Path, changed: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    first, *later = events("o")
+    assert isinstance(first, Begun)
+    store.create(first, reports)
+    with store.open_journal("up", reports) as journal:
+        for event in later:
+            store.add(journal, event)
+    assert len(store.load_own("up", reports).boots) == 1
+    path = store.folder("up", reports) / JOURNAL
+    path.write_bytes(b"".join(changed(path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(LevelfieldError):
+        store.load_own("up", reports)
 
 
 def test_another_installation_does_not_go_on(reports: Path, cache: Path) -> None:

@@ -169,7 +169,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
 
                 def begun(folder: Path) -> None:
                     tags = _tags(journal.fold(journal.read(folder / files.JOURNAL)).images)
-                    written.write(MeasurementBegun(utc_now(), boot, folder.name, which, seen.identity, tags))
+                    store.add(written, MeasurementBegun(utc_now(), boot, folder.name, which, seen.identity, tags))
 
                 folder = bench.conduct(
                     chosen,
@@ -199,7 +199,7 @@ def _count(run: str, reports: Path, written: AppendOnly[Event], console: Console
     folder = store.folder_of(run, reports)
     if (folder / files.JOURNAL).is_file():  # killed after that: the page is there
         bench.finish(folder, console)
-    written.write(MeasurementDone(utc_now(), run, store.digest(folder)))
+    store.add(written, MeasurementDone(utc_now(), run, store.digest(folder)))
 
 
 def _check_run(made: Run, begun: Begun) -> None:

@@ -103,6 +103,7 @@ class MeasurementBegun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     identity: dict[str, str]
     images: dict[str, str]
     """Launcher, name and variant of each image to its tag, which is a digest of what is in it."""
+    seal: _Text = ""
 
 
 class MeasurementDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="measured"):
@@ -112,6 +113,7 @@ class MeasurementDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, t
     run: _RunId
     sha256: _Text
     """Of its record."""
+    seal: _Text = ""
 
 
 Event: TypeAlias = Begun | MeasurementBegun | MeasurementDone

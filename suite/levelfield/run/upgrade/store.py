@@ -31,7 +31,7 @@ _ALL: NamedJournals[Event] = NamedJournals(
     wait="Wait until that has ended: `levelfield upgrade status` says how far it is.",
     go_on="run `levelfield upgrade next`",
 )
-folder, names, open_journal = _ALL.folder, _ALL.names, _ALL.open
+folder, names, open_journal, add = _ALL.folder, _ALL.names, _ALL.open, _ALL.add
 
 
 def create(begun: Begun, reports: Path) -> State:
@@ -47,8 +47,9 @@ def load(name: str, reports: Path) -> State:
 
 def load_own(name: str, reports: Path) -> State:
     """Read an upgrade to go on with it; LevelfieldError: as `load`, or it was not begun here, or was changed since."""
-    state = load(name, reports)
-    _ALL.check_own(state.begun)
+    events = _ALL.read(name, reports)
+    state = fold(events)
+    _ALL.check_own(state.begun, *events[1:])
     return state
 
 
