@@ -1,17 +1,22 @@
 """What a record says against itself: it holds some conclusions beside what they follow from, and these must agree."""
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 
 import msgspec
+from packaging.version import InvalidVersion, Version
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
+from levelfield.options.registry import typed
 from levelfield.record.disturbance import Disturbed
-from levelfield.record.schema import Absent, Block, Case, Launch, OwnFile, Parity, Run, Window
+from levelfield.record.references import split_python
+from levelfield.record.schema import Absent, Block, Case, Launch, OwnFile, Parity, Run, Turn, Window
+from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
 
 CENTRED = 2.5
@@ -39,6 +44,11 @@ def of(run: Run) -> Iterator[str]:
     if run.imported is None:
         yield from _checked("images", _images(run))
         yield from _checked("times", _times(run))
+        yield from _checked("settings", dict.fromkeys(_settings(run)))
+        yield from _checked("measurements", _copies(run))
+        for block in run.blocks:
+            name = one_line(block.case.id)
+            yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("generations", _plan(run, block))))
 
 
 def _own(run: Run, own: OwnFile) -> Iterator[str]:
@@ -53,7 +63,7 @@ def _own(run: Run, own: OwnFile) -> Iterator[str]:
         yield f"{one_line(name)} is {known} of {one_line(own.file)}"
 
 
-def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
+def _checked(what: str, found: Iterable[str]) -> Iterator[str]:
     """Yield what a check finds, and name what it cannot check: no record that was measured ends a check."""
     try:
         yield from found
@@ -63,13 +73,28 @@ def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
 
 def _images(run: Run) -> Iterator[str]:
     own = run.settings.launcher
-    used = {own} | {arm.launcher or own for block in run.blocks for arm in block.arms}
+    arms = [arm for block in run.blocks for arm in block.arms]
+    used = {(arm.image, stem(arm.variant, arm.version), arm.launcher or own) for arm in arms}
+    launchers = {own} | {arm.launcher or own for arm in arms}
     yield from dict.fromkeys(said for block in run.blocks for said in _without_image(run, block))
     for image in run.images:
-        if image.launcher not in used:
-            yield f"the image {one_line(image.name)} is of the launcher {image.launcher}, which no arm has"
+        reference = run.settings.own is not None or image.name == _CANARY.model
+        if image.launcher not in launchers or not (reference or (image.name, image.variant, image.launcher) in used):
+            name = one_line(f"{image.name} {image.variant}")
+            yield f"the image {name} is of the launcher {image.launcher}, which no arm has"
         if bool(image.unlocked) != (image.launcher == "host"):
             yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
+        named = _version(split_python(image.variant.partition("@")[2])[0] or "")
+        if named and image.distributions and named not in set(map(_version, image.distributions.values())):
+            yield f"the image {one_line(image.name)} {one_line(image.variant)} does not hold the version {named}"
+
+
+def _version(text: str) -> Version | None:
+    """Read a version without its local part; None: it is none, as in the name of a lock that is a mix of two."""
+    try:
+        return Version(text.partition("+")[0])
+    except InvalidVersion:
+        return None
 
 
 def _without_image(run: Run, block: Block) -> Iterator[str]:
@@ -80,8 +105,8 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
         arm = arms.get(launch.arm)
         if arm is None or _failed(launch):
             continue
-        images = [each for each in run.images if (each.name, each.launcher) == (arm.image, arm.launcher or own)]
-        images = [each for each in images if each.variant == stem(arm.variant, arm.version)] or images
+        ran_in = (arm.image, stem(arm.variant, arm.version), arm.launcher or own)
+        images = [each for each in run.images if (each.name, each.variant, each.launcher) == ran_in]
         held = {version.partition("+")[0] for image in images for version in image.distributions.values()}
         version = launch.framework_version
         if not images:
@@ -95,18 +120,89 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
 def _times(run: Run) -> Iterator[str]:
     starts = (launch.started for block in run.blocks for _, launch in launches(block))
     said = (run.started, *run.resumed, *starts, *([] if run.finished is None else [run.finished]))
-    read = [datetime.fromisoformat(moment) for moment in said]
-    if any(moment.tzinfo is None for moment in read):
+    if any(datetime.fromisoformat(moment).tzinfo is None for moment in said):
         yield "a time without its zone"
-    began, *moments = (moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in read)
+    began, *moments = map(_moment, said)
     ended = moments[-1] if run.finished is not None else max((began, *moments))
     lasted_s = (ended - began).total_seconds()
+    if max(ended, began) > datetime.now(UTC) + timedelta(days=1):
+        yield "a time that is yet to come, by the clock of this machine"
     if not all(began <= moment <= ended for moment in moments):
         yield "a launch outside of the time of the run"
-    windows = (turn.window for block in run.blocks for *_, turn in turns(block))
-    windows_s = sum(window.window_ns for window in windows if window is not None) / 1e9
+    windows_s = _windows_s(turn for block in run.blocks for *_, turn in turns(block))
     if run.finished is not None and windows_s > CLOCKS_AGREE * lasted_s + SLACK_S:
         yield f"windows of {windows_s:.0f} s in a run of {lasted_s:.0f} s"
+    for block in () if JOURNAL_DAMAGED in {warning.code for warning in run.warnings} else run.blocks:
+        made = [
+            (each.index, min(map(_moment, starts)), _windows_s(turn for round_ in each.rounds for turn in round_.turns))
+            for each in block.generations
+            if (starts := [launch.started for launch in each.launches if launch.arm != block.canary])
+        ]
+        for (index, first, lasted_s), (number, second, _) in itertools.pairwise(made):
+            if lasted_s > CLOCKS_AGREE * (second - first).total_seconds() + SLACK_S:
+                yield f"{one_line(block.case.id)}: generation {number} began before {index} can have ended"
+
+
+def _moment(text: str) -> datetime:
+    read = datetime.fromisoformat(text)
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def _windows_s(taken: Iterable[Turn]) -> float:
+    return sum(turn.window.window_ns for turn in taken if turn.window is not None) / 1e9
+
+
+def _settings(run: Run) -> Iterator[str]:
+    """Yield where blocks or the command are not of the settings: no record says which backends train or decode."""
+    asked, named, cpus = typed(run.command), set(run.settings.backends), len(run.settings.cpus)
+    for block in run.blocks:
+        arms = {msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms}
+        whole = not block.case.learns and not block.case.definition.decodes
+        if wrong := arms ^ named if whole else arms - named:
+            name = one_line(", ".join(sorted(wrong)))
+            yield f"{one_line(block.case.id)}: its arms are not the backends of the settings, by {name}"
+        if block.case.threads * block.case.processes > cpus:
+            yield f"{one_line(block.case.id)}: more threads than the CPUs of the run, of which there are {cpus}"
+        if whole and "--inject" in asked and "injected" not in run.labels:
+            yield "the command asks for a slowdown, and the label 'injected' is missing"
+    if asked.get("--profile", [run.settings.profile])[-1:] != [run.settings.profile]:
+        yield f"the command asks for another profile than {one_line(run.settings.profile)}"
+
+
+def _copies(run: Run) -> Iterator[str]:
+    """Yield which measurements are others again, to the nanosecond; one launch of the canary serves the whole run."""
+    seen: set[object] = set()
+    for block in run.blocks:
+        fresh = ((each.arm, each.startup) for _, each in launches(block) if each.startup and each.startup.start_ns)
+        found = [(arm, startup) for arm, startup in fresh if arm != block.canary]
+        found += [(turn.arm, turn.window) for *_, turn in turns(block) if turn.window is not None]
+        copied = dict.fromkeys(arm for arm, measured in found if measured in seen or seen.add(measured))
+        yield from (f"{one_line(block.case.id)}: {one_line(arm)} is measured twice to the nanosecond" for arm in copied)
+
+
+def _plan(run: Run, block: Block) -> Iterator[str]:
+    """Yield what was planned and is not there, without a reason, and generations that others overlap in time."""
+    reasons = {warning.code for warning in run.warnings}
+    known = block.generations
+    if [each.index for each in known] != sorted({each.index for each in known}):
+        yield "generations out of order"
+    lacking = {*range(block.planned_generations)} - {each.index for each in known if each.complete}
+    if lacking and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
+        yield f"{len(lacking)} of {block.planned_generations} generations are missing, and nothing says why"
+    ever_failed: set[str] = set()
+    for generation in known:
+        failed = {each.arm for each in generation.launches if each.failure is not None}
+        failed |= {turn.arm for each in generation.rounds for turn in each.turns if turn.failure is not None}
+        launched = {each.arm for each in generation.launches}
+        absent = {arm.id for arm in block.arms} - launched - ever_failed
+        if absent and generation.complete and not (run.resumed or run.settings.races):
+            yield f"generation {generation.index} without {one_line(', '.join(sorted(absent)))}, which did not fail"
+        ever_failed |= failed
+        if [each.index for each in generation.rounds] != [*range(len(generation.rounds))]:
+            yield f"generation {generation.index} lacks rounds"
+        missed = [launched - failed - {turn.arm for turn in each.turns} for each in generation.rounds]
+        if block.case.device == "cpu" and any(missed):  # the memory of a GPU may not hold all arms at once
+            yield f"generation {generation.index} lacks windows of arms that did not fail"
 
 
 def _block(run: Run, block: Block) -> Iterator[str]:
