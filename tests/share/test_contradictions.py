@@ -71,7 +71,7 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "the image exporter cpu is of the launcher docker, which no arm has": (
         small(), ("images", 1, "name"), "exporter",
     ),
-    "the image jax cpu@9.9 does not hold the version 9.9": (small(), ("images", 1, "variant"), "cpu@9.9"),
+    "the image jax cpu@9.9 does not hold that version": (small(), ("images", 1, "variant"), "cpu@9.9"),
     "its arms are not the backends of the settings, by torch": (
         small(), ("settings", "backends"), ["jax", "onnxruntime", "torch"],
     ),
@@ -86,6 +86,9 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "generations out of order": (small(), ("blocks", 0, "generations", 0, "index"), 9),
     "4 of 9 generations are missing, and nothing says why": (small(), ("blocks", 0, "planned_generations"), 9),
     "1 of 5 generations are missing": (small(), ("blocks", 0, "generations", 2, "complete"), False),
+    "arms that were left out, in a run that leaves none out": (
+        small(), ("blocks", 0, "left"), [{"arm": "jax", "launches": 3, "behind": ["onnxruntime"]}],
+    ),
     "generation 0 lacks rounds": (small(), ("blocks", 0, "generations", 0, "rounds", 1, "index"), 3),
     "generation 0 lacks windows of arms": (small(), ("blocks", 0, "generations", 0, "rounds", 1, "turns"), []),
     "generation 0 without jax, onnxruntime, which did not fail": (
@@ -301,6 +304,12 @@ def test_an_arm_is_absent_after_failures_and_from_a_run_that_was_resumed() -> No
     assert lacking(blocks=msgspec.to_builtins(failed.blocks)) == []
 
 
+def test_a_canary_may_be_lost_between_two_windows() -> None:
+    kept = [turn for turn in msgspec.to_builtins(FIRST.rounds[2].turns) if turn["arm"] != small().blocks[0].canary]
+    assert len(kept) == 2
+    assert list(contradictions.of(changed(small(), ((*TURN[:4], "rounds", 2, "turns"), kept)))) == []
+
+
 @pytest.mark.parametrize("code", ["budget-spent", "journal-damaged"])
 def test_a_warning_explains_what_was_not_made(code: str) -> None:
     blocks = msgspec.to_builtins(small().blocks)
@@ -319,7 +328,7 @@ def test_an_arm_of_a_version_ran_in_an_image_of_it() -> None:
     without = changed(msgspec.structs.replace(made, images=made.images[:1]), (launch, "1.31.1"))
     assert list(contradictions.of(without)) == ["a launch of onnxruntime@1.30.0 without an image"]
     other = changed(made, (launch, "1.31.1"), (held, "1.31.1"))
-    assert list(contradictions.of(other)) == ["the image onnxruntime cpu@1.30.0 does not hold the version 1.30.0"]
+    assert list(contradictions.of(other)) == ["the image onnxruntime cpu@1.30.0 does not hold that version"]
     assert list(contradictions.of(changed(made, (held, "1.30"), (launch, "1.30")))) == []
     name = "1.30.0~numpy~0a1b2c"
     mixed: Changes = (

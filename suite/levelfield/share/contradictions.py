@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
@@ -78,22 +78,22 @@ def _images(run: Run) -> Iterator[str]:
     launchers = {own} | {arm.launcher or own for arm in arms}
     yield from dict.fromkeys(said for block in run.blocks for said in _without_image(run, block))
     for image in run.images:
+        name = one_line(f"{image.name} {image.variant}")
         reference = run.settings.own is not None or image.name == _CANARY.model
         if image.launcher not in launchers or not (reference or (image.name, image.variant, image.launcher) in used):
-            name = one_line(f"{image.name} {image.variant}")
             yield f"the image {name} is of the launcher {image.launcher}, which no arm has"
         if bool(image.unlocked) != (image.launcher == "host"):
             yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
         named = _version(split_python(image.variant.partition("@")[2])[0] or "")
         if named and image.distributions and named not in set(map(_version, image.distributions.values())):
-            yield f"the image {one_line(image.name)} {one_line(image.variant)} does not hold the version {named}"
+            yield f"the image {name} does not hold that version"
 
 
 def _version(text: str) -> Version | None:
     """Read a version without its local part; None: it is none, as in the name of a lock that is a mix of two."""
     try:
         return Version(text.partition("+")[0])
-    except InvalidVersion:
+    except ValueError:  # also of thousands of digits
         return None
 
 
@@ -134,9 +134,9 @@ def _times(run: Run) -> Iterator[str]:
         yield f"windows of {windows_s:.0f} s in a run of {lasted_s:.0f} s"
     for block in () if JOURNAL_DAMAGED in {warning.code for warning in run.warnings} else run.blocks:
         made = [
-            (each.index, min(map(_moment, starts)), _windows_s(turn for round_ in each.rounds for turn in round_.turns))
+            (each.index, min(map(_moment, of_arms)), _windows_s(turn for one in each.rounds for turn in one.turns))
             for each in block.generations
-            if (starts := [launch.started for launch in each.launches if launch.arm != block.canary])
+            if (of_arms := [launch.started for launch in each.launches if launch.arm != block.canary])
         ]
         for (index, first, lasted_s), (number, second, _) in itertools.pairwise(made):
             if lasted_s > CLOCKS_AGREE * (second - first).total_seconds() + SLACK_S:
@@ -173,22 +173,28 @@ def _copies(run: Run) -> Iterator[str]:
     """Yield which measurements are others again, to the nanosecond; one launch of the canary serves the whole run."""
     seen: set[object] = set()
     for block in run.blocks:
-        fresh = ((each.arm, each.startup) for _, each in launches(block) if each.startup and each.startup.start_ns)
-        found = [(arm, startup) for arm, startup in fresh if arm != block.canary]
-        found += [(turn.arm, turn.window) for *_, turn in turns(block) if turn.window is not None]
-        copied = dict.fromkeys(arm for arm, measured in found if measured in seen or seen.add(measured))
+        launched = [(each.arm, each.startup) for _, each in launches(block) if each.arm != block.canary]
+        found = [(arm, startup) for arm, startup in launched if startup is not None and startup.start_ns]
+        windows = [(turn.arm, turn.window) for *_, turn in turns(block) if turn.window is not None]
+        copied: dict[str, None] = {}
+        for arm, measured in (*found, *windows):
+            copied |= {arm: None} if measured in seen else {}
+            seen.add(measured)
         yield from (f"{one_line(block.case.id)}: {one_line(arm)} is measured twice to the nanosecond" for arm in copied)
 
 
 def _plan(run: Run, block: Block) -> Iterator[str]:
-    """Yield what was planned and is not there, without a reason, and generations that others overlap in time."""
+    """Yield what was planned and is not there, without a reason."""
     reasons = {warning.code for warning in run.warnings}
     known = block.generations
     if [each.index for each in known] != sorted({each.index for each in known}):
         yield "generations out of order"
-    lacking = {*range(block.planned_generations)} - {each.index for each in known if each.complete}
-    if lacking and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
-        yield f"{len(lacking)} of {block.planned_generations} generations are missing, and nothing says why"
+    if block.left and not run.settings.races:
+        yield "arms that were left out, in a run that leaves none out"
+    planned = block.planned_generations  # of any size, in an untrusted record
+    lacking = planned - sum(each.complete and 0 <= each.index < planned for each in known)
+    if lacking > 0 and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
+        yield f"{lacking} of {planned} generations are missing, and nothing says why"
     ever_failed: set[str] = set()
     for generation in known:
         failed = {each.arm for each in generation.launches if each.failure is not None}
@@ -200,7 +206,8 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
         ever_failed |= failed
         if [each.index for each in generation.rounds] != [*range(len(generation.rounds))]:
             yield f"generation {generation.index} lacks rounds"
-        missed = [launched - failed - {turn.arm for turn in each.turns} for each in generation.rounds]
+        alive = launched - failed - {block.canary}  # which may be lost between two windows
+        missed = [alive - {turn.arm for turn in each.turns} for each in generation.rounds]
         if block.case.device == "cpu" and any(missed):  # the memory of a GPU may not hold all arms at once
             yield f"generation {generation.index} lacks windows of arms that did not fail"
 
