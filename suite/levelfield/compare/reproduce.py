@@ -30,7 +30,6 @@ TOLD_APART = 0.01
 FEWEST = effects.MIN_RUNS
 """Launches here from which there is an interval, however few the report has."""
 _ANSWERS = {Movement.IDENTICAL: "reproduced", Movement.WITHIN: "reproduced", Movement.UNKNOWN: "not compared"}
-"""All others are not the same."""
 _MOVED = (Movement.BECAME_UNEQUAL, Movement.BEYOND)
 _WITH_NUMBERS = ("ranked", "shown")
 _ALIKE = f" Where a side has fewer than {FEWEST} launches, both are taken to scatter as the other side's do."
@@ -48,9 +47,8 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     alike = any(each.effect is not None and each.effect.pooled for each in drafts)
     judged = rows.judge_rows(drafts, policy)
     judged = rows.in_order(_as_found(row, ours, moved, same=same) for row in judged)
-    whole = {row.verdict for row in judged} == {Verdict.REPRODUCED} and {
-        _ANSWERS.get(each.movement) for each in drifts
-    } == {"reproduced"}
+    said = {row.verdict for row in judged} | {_ANSWERS.get(each.movement) for each in drifts}
+    whole = bool(drifts) and said == {Verdict.REPRODUCED}
     found = Comparison(
         answer=_answer(judged, drifts, same=same, whole=whole),
         exit_code=UNDECIDED,
@@ -155,21 +153,16 @@ def _answer(rows: Sequence[Row], drifts: Sequence[Drift], *, same: bool | None, 
     answers = Counter(_ANSWERS.get(drift.movement, "not the same") for drift in drifts)
     hardware = "Other hardware: the answers can be compared, the times cannot. " if same is False else ""
     parts = ", ".join(f"{count} {word}" for word, count in sorted(answers.items(), reverse=True)) or "none compared"
-    return (
-        f"{hardware}Of {plural(len(rows), 'result')}: {counted(Counter(row.verdict for row in rows), {})}. "
-        f"Of {plural(len(drifts), 'answer')}: {parts}."
-    )
+    results = counted(Counter(row.verdict for row in rows), {})
+    return f"{hardware}Of {plural(len(rows), 'result')}: {results}. Of {plural(len(drifts), 'answer')}: {parts}."
 
 
 def _order(theirs: Reduced, ours: Reduced) -> str:
     """Say whether the arms that both runs tell apart come in the same order, which other hardware can show, too."""
     apart, against = 0, []
     for case in theirs.cases:
-        arms = [
-            arm
-            for arm, name in theirs.answers
-            if name == case and _launches(ours, arm, case) and not _not_comparable(theirs, ours, arm, case)
-        ]
+        arms = [arm for arm, name in theirs.answers if name == case and _launches(ours, arm, case)]
+        arms = [arm for arm in arms if not _not_comparable(theirs, ours, arm, case)]
         for first, second in itertools.combinations(arms, 2):
             found = [effect_of(_launches(run, first, case), _launches(run, second, case)) for run in (theirs, ours)]
             told = [each.log_ratio > 0 for each in found if each is not None and each.p_value < TOLD_APART]

@@ -2,12 +2,13 @@
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-from packaging.version import Version
+from packaging.utils import canonicalize_version
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
@@ -15,7 +16,7 @@ from levelfield.images.catalogue import stem
 from levelfield.options.registry import typed
 from levelfield.record.disturbance import Disturbed
 from levelfield.record.references import split_python
-from levelfield.record.schema import Absent, Block, Case, Launch, OwnFile, Parity, Run, Turn, Window
+from levelfield.record.schema import Absent, Arm, Block, Case, Launch, OwnFile, Parity, Run, Turn, Window
 from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
 
@@ -24,6 +25,8 @@ CENTRED = 2.5
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
 _CANARY = Case("canary", "latency", "fp32", 1, 1)
+_VERSION = re.compile(r"\d+(\.\w+)+")
+"""Of a framework: the name of a lock may also be that of a mixed one, or of one that a user wrote."""
 _BEFORE_MEASURING = ("image", "launch", "load")
 
 
@@ -35,20 +38,20 @@ def of(run: Run) -> Iterator[str]:
     ):
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
+    profile = run.settings.profile
+    if typed(run.command).get("--profile", [profile])[-1:] != [profile]:
+        yield f"the command asks for another profile than {one_line(profile)}"
     yield from _checked("answers", _answers(run))
     if run.settings.own is not None:
         yield from _own(run, run.settings.own)
     for block in run.blocks:
         name = one_line(block.case.id)
-        yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", _block(run, block))))
+        found = itertools.chain(_plan(run, block) if run.imported is None else (), _block(run, block))
+        yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", found)))
     if run.imported is None:
         yield from _checked("images", _images(run))
         yield from _checked("times", _times(run))
-        yield from _checked("settings", dict.fromkeys(_settings(run)))
-        yield from _checked("measurements", _copies(run))
-        for block in run.blocks:
-            name = one_line(block.case.id)
-            yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("generations", _plan(run, block))))
+        yield from dict.fromkeys(_copies(run))
 
 
 def _own(run: Run, own: OwnFile) -> Iterator[str]:
@@ -73,28 +76,20 @@ def _checked(what: str, found: Iterable[str]) -> Iterator[str]:
 
 def _images(run: Run) -> Iterator[str]:
     own = run.settings.launcher
-    arms = [arm for block in run.blocks for arm in block.arms]
+    arms = [Arm(_CANARY.model, _CANARY.model), *(arm for block in run.blocks for arm in block.arms)]
     used = {(arm.image, stem(arm.variant, arm.version), arm.launcher or own) for arm in arms}
-    launchers = {own} | {arm.launcher or own for arm in arms}
     yield from dict.fromkeys(said for block in run.blocks for said in _without_image(run, block))
     for image in run.images:
         name = one_line(f"{image.name} {image.variant}")
-        reference = run.settings.own is not None or image.name == _CANARY.model
-        if image.launcher not in launchers or not (reference or (image.name, image.variant, image.launcher) in used):
+        of_reference = run.settings.own is not None and image.launcher in {place for *_, place in used}
+        if not of_reference and (image.name, image.variant, image.launcher) not in used:
             yield f"the image {name} is of the launcher {image.launcher}, which no arm has"
         if bool(image.unlocked) != (image.launcher == "host"):
             yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
-        named = _version(split_python(image.variant.partition("@")[2])[0] or "")
-        if named and image.distributions and named not in set(map(_version, image.distributions.values())):
+        version = split_python(image.variant.partition("@")[2])[0] or ""
+        held = {canonicalize_version(each.partition("+")[0]) for each in image.distributions.values()}
+        if held and _VERSION.fullmatch(version) and canonicalize_version(version) not in held:
             yield f"the image {name} does not hold that version"
-
-
-def _version(text: str) -> Version | None:
-    """Read a version without its local part; None: it is none, as in the name of a lock that is a mix of two."""
-    try:
-        return Version(text.partition("+")[0])
-    except ValueError:  # also of thousands of digits
-        return None
 
 
 def _without_image(run: Run, block: Block) -> Iterator[str]:
@@ -152,41 +147,31 @@ def _windows_s(taken: Iterable[Turn]) -> float:
     return sum(turn.window.window_ns for turn in taken if turn.window is not None) / 1e9
 
 
-def _settings(run: Run) -> Iterator[str]:
-    """Yield where blocks or the command are not of the settings: no record says which backends train or decode."""
-    asked, named, cpus = typed(run.command), set(run.settings.backends), len(run.settings.cpus)
-    for block in run.blocks:
-        arms = {msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms}
-        whole = not block.case.learns and not block.case.definition.decodes
-        if wrong := arms ^ named if whole else arms - named:
-            name = one_line(", ".join(sorted(wrong)))
-            yield f"{one_line(block.case.id)}: its arms are not the backends of the settings, by {name}"
-        if block.case.threads * block.case.processes > cpus:
-            yield f"{one_line(block.case.id)}: more threads than the CPUs of the run, of which there are {cpus}"
-        if whole and "--inject" in asked and "injected" not in run.labels:
-            yield "the command asks for a slowdown, and the label 'injected' is missing"
-    if asked.get("--profile", [run.settings.profile])[-1:] != [run.settings.profile]:
-        yield f"the command asks for another profile than {one_line(run.settings.profile)}"
-
-
 def _copies(run: Run) -> Iterator[str]:
     """Yield which measurements are others again, to the nanosecond; one launch of the canary serves the whole run."""
     seen: set[object] = set()
     for block in run.blocks:
-        launched = [(each.arm, each.startup) for _, each in launches(block) if each.arm != block.canary]
-        found = [(arm, startup) for arm, startup in launched if startup is not None and startup.start_ns]
+        own = (launch for _, launch in launches(block) if launch.arm != block.canary)
+        fresh = [(launch.arm, launch.startup) for launch in own if launch.startup and launch.startup.start_ns]
         windows = [(turn.arm, turn.window) for *_, turn in turns(block) if turn.window is not None]
-        copied: dict[str, None] = {}
-        for arm, measured in (*found, *windows):
-            copied |= {arm: None} if measured in seen else {}
+        for arm, measured in (*fresh, *windows):
+            if measured in seen:
+                yield f"{one_line(block.case.id)}: {one_line(arm)} is measured twice to the nanosecond"
             seen.add(measured)
-        yield from (f"{one_line(block.case.id)}: {one_line(arm)} is measured twice to the nanosecond" for arm in copied)
 
 
 def _plan(run: Run, block: Block) -> Iterator[str]:
-    """Yield what was planned and is not there, without a reason."""
-    reasons = {warning.code for warning in run.warnings}
-    known = block.generations
+    """Yield what was asked for and is not there, without a reason; no record says which backends train or decode."""
+    case, known = block.case, block.generations
+    arms = {msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms}
+    named, reasons = set(run.settings.backends), {warning.code for warning in run.warnings}
+    whole = not case.learns and not case.definition.decodes
+    if wrong := arms ^ named if whole else arms - named:
+        yield f"its arms are not the backends of the settings, by {one_line(', '.join(sorted(wrong)))}"
+    if case.threads * case.processes > len(run.settings.cpus):
+        yield f"more threads than the CPUs of the run, of which there are {len(run.settings.cpus)}"
+    if whole and "--inject" in typed(run.command) and "injected" not in run.labels:
+        yield "the command asks for a slowdown, and the label 'injected' is missing"
     if [each.index for each in known] != sorted({each.index for each in known}):
         yield "generations out of order"
     if block.left and not run.settings.races:
@@ -208,7 +193,7 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
             yield f"generation {generation.index} lacks rounds"
         alive = launched - failed - {block.canary}  # which may be lost between two windows
         missed = [alive - {turn.arm for turn in each.turns} for each in generation.rounds]
-        if block.case.device == "cpu" and any(missed):  # the memory of a GPU may not hold all arms at once
+        if case.device == "cpu" and any(missed):  # the memory of a GPU may not hold all arms at once
             yield f"generation {generation.index} lacks windows of arms that did not fail"
 
 
