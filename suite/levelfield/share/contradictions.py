@@ -268,10 +268,7 @@ def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
 
 
 def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
-    """Yield why an answer that is called equal is not.
-
-    `own`: whether it is of a user's own file, whose single numbers may move further than their size.
-    """
+    """Yield why an answer that is called equal is not; of a user's `own` file numbers may move beyond their size."""
     if parity.inputs < 1:
         yield "it is equal, of no inputs"
     if parity.reason or isinstance(parity.relative_error, Absent):
