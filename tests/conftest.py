@@ -29,9 +29,10 @@ settings.load_profile("anywhere")
 
 
 def pytest_configure() -> None:
-    """Hear interrupts: a shell that starts the tests in the background has them, and all they start, ignore SIGINT."""
+    """Hear signals: what is started in the background of a shell ignores SIGINT, and by nohup SIGHUP, in all children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marks decide what runs

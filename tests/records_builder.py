@@ -271,7 +271,11 @@ def _windows_ns(blocks: Iterable[Block]) -> int:
 def _ended(blocks: Iterable[Block]) -> str:
     """When its windows are over: after nine minutes and twelve seconds, or more."""
     lasted_s = max(552, 2 * _windows_ns(blocks) // 10**9)
-    return f"{datetime(2026, 11, 21, 10, 15) + timedelta(seconds=lasted_s):%Y-%m-%dT%H:%M:%SZ}"  # noqa: DTZ001
+    return max(_after(lasted_s), *(launch.started for launch in launches_of(*blocks)))
+
+
+def _after(seconds: int) -> str:
+    return f"{datetime(2026, 11, 21, 10, 15) + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"  # noqa: DTZ001
 
 
 def _time_spent_s(blocks: Iterable[Block]) -> dict[str, float]:
@@ -297,7 +301,8 @@ class _Maker:
     unequal: frozenset[tuple[str, str]]
     disturbed: frozenset[int]
     noise_scale: float
-    clock_minutes: int = 0
+    ticks: int = 0
+    windows_ns: int = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
         timed = case.timed
@@ -350,6 +355,7 @@ class _Maker:
         tail = self.rng.exponential(0.02 * self.noise_scale, calls) if self.noise_scale else np.zeros(calls)
         samples = (typical_ns * (0.987 + tail if self.noise_scale else 1.0 + tail)).astype(np.int64)
         window_ns = int(samples.sum()) + 200 * calls
+        self.windows_ns += window_ns
         return Window(
             rewarm_ns=(int(typical_ns * 1.2), int(typical_ns * 1.05)),
             samples_ns=tuple(int(value) for value in samples), window_ns=window_ns, user_ns=int(window_ns * 1.88),
@@ -500,9 +506,9 @@ class _Maker:
         return float(np.exp(self.rng.normal(0.0, sd * self.noise_scale))) if self.noise_scale else 1.0
 
     def tick(self) -> str:
-        self.clock_minutes += 1
-        minutes, seconds = divmod(min(self.clock_minutes, 540), 60)
-        return f"2026-11-21T10:{15 + minutes}:{seconds:02d}Z"
+        """Return the time of another launch: a second after the one before it, and its windows."""
+        self.ticks += 1
+        return _after(min(self.ticks, 540) + self.windows_ns // 10**9)
 
 
 def make_training(error: float) -> TrainingParity:

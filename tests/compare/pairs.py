@@ -79,6 +79,10 @@ def run(
         blocks=tuple(msgspec.structs.replace(each, arms=(first, second)) for each in made.blocks),
         images=(image, older) if A in (first, second) else (image,),
         labels=("ab", *plain.labels),
+        settings=msgspec.structs.replace(
+            plain.settings,
+            backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in (first, second))),
+        ),
     )
 
 

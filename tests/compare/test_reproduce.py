@@ -15,7 +15,7 @@ from levelfield.compare.types import Comparison, Verdict
 from levelfield.record.schema import Failure, Run
 from tests.compare.runs import with_machine, with_parity
 from tests.known import known
-from tests.run.reproductions import record
+from tests.run.reproductions import asks, record
 
 
 def held(theirs: Run, ours: Run, **options: Any) -> Comparison:
@@ -189,3 +189,49 @@ def test_what_was_not_asked_is_missing_and_not_reproduced() -> None:
     found = held(record("theirs"), record("ours", 2, backends=["jax", "onnxruntime"]), allowed=0.25)
     assert verdicts(found)[LATENCY.replace("onnxruntime", "openvino")] is Verdict.MISSING
     assert found.exit_code == 3
+
+
+def of_another_question(run: Run, *, answers: bool = False, **digests: str) -> Run:
+    """Let all arms have read something else, and answered otherwise where `answers` says so."""
+    plain: Any = msgspec.to_builtins(run)
+    for launch in (launch for block in plain["blocks"] for each in block["generations"] for launch in each["launches"]):
+        launch.update(digests if launch["inputs_sha256"] else {})
+        if answers and launch["parity"]:
+            launch["parity"]["output_sha256"] = "5" * 64
+    return msgspec.convert(plain, Run)
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_what_was_computed_from_something_else_is_not_reproduced(answers: bool) -> None:
+    other = of_another_question(record("theirs"), weights_sha256="2" * 64, inputs_sha256="3" * 64, answers=answers)
+    found = held(other, record("ours", 2), allowed=0.25)
+    assert found.exit_code == 3
+    assert found.answer == "Of 12 results: 12 not comparable. Of 6 answers: 6 not compared."
+    assert {row.reason.partition(" (")[0] for row in found.rows} == {"the inputs are not the same"}
+    assert found.notes[1] == "No time could be compared."
+    elsewhere = with_machine(record("ours", 2), cpu={"model": "Another Processor"})
+    assert held(other, elsewhere).notes[1].startswith("No time could be compared, and no two")
+
+
+def test_times_of_another_region_are_not_reproduced_and_what_is_not_timed_is() -> None:
+    found = held(asks(record("theirs"), timed_region="the whole process"), record("ours", 2), allowed=0.25)
+    assert found.exit_code == 3
+    assert found.answer == "Of 12 results: 6 not comparable, 6 reproduced. Of 6 answers: 6 reproduced."
+
+
+def test_no_speed_of_a_smoke_run_is_judged() -> None:
+    smoke = msgspec.structs.replace(asks(record("theirs"), profile="smoke"), labels=("smoke",))
+    for theirs, ours in ((smoke, record("ours", 2)), (record("ours", 2), smoke)):
+        found = held(theirs, ours, allowed=0.25)
+        assert (found.exit_code, {row.verdict for row in found.rows}) == (3, {Verdict.INCOMPARABLE})
+        assert found.answer == "Of 12 results: 12 not comparable. Of 6 answers: 6 reproduced."
+
+
+def test_an_answer_that_is_right_only_here_is_not_reproduced() -> None:
+    theirs = with_parity(
+        record("theirs"), "onnxruntime", lambda parity: msgspec.structs.replace(parity, equal=False, reason="Far off.")
+    )
+    found = held(theirs, record("ours", 2), allowed=0.25)
+    assert (found.exit_code, found.answer) == (
+        3, "Of 8 results: 8 reproduced. Of 6 answers: 4 reproduced, 2 not the same.",
+    )  # fmt: skip

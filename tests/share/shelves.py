@@ -35,7 +35,8 @@ def fill(reports: Path) -> Path:
     """
     runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(8)]
     runs += [made(3, other=True), made(9, labels=("smoke",))]
-    runs[-1] = msgspec.structs.replace(runs[-1], settings=msgspec.structs.replace(runs[-1].settings, profile="smoke"))
+    settings = msgspec.structs.replace(runs[-1].settings, profile="smoke")
+    runs[-1] = msgspec.structs.replace(runs[-1], settings=settings, command=("levelfield", "bench"))
     for run in runs:
         kept(run, reports / run.id)
     foreign = changed_page(runs[0]).replace(tool_sha256(), "0" * 64)

@@ -23,6 +23,7 @@ PARITY: Place = (*LAUNCH, "parity")
 TRAINED = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("training",), max_calls=5)
 CONVERGED = make_run(models=("mlp",), backends=("jax",), scenarios=("convergence",), max_calls=5)
 DRIVEN = make_run(models=("bert",), backends=("torch",), scenarios=("loadgen-server",), max_calls=5)
+FIRST = small().blocks[0].generations[0]
 STEAL = [{"signal": "steal", "value": 0.01, "limit": 0.02}]
 FAILED = {"stage": "load", "kind": "crashed", "message": "It ended."}
 
@@ -65,6 +66,45 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     ", which failed": (small(), (*TURN, "failure"), FAILED),
     "steal disturbed it within its limit": (
         small(), ("blocks", 0, "generations", 0, "rounds", 0, "disturbed"), STEAL,
+    ),
+    "the image exporter cpu is of the launcher docker, which no arm has": (
+        small(), ("images", 1, "name"), "exporter",
+    ),
+    "the image jax cpu@9.9 does not hold that version": (small(), ("images", 1, "variant"), "cpu@9.9"),
+    "its arms are not the backends of the settings, by torch": (
+        small(), ("settings", "backends"), ["jax", "onnxruntime", "torch"],
+    ),
+    "its arms are not the backends of the settings, by onnxruntime": (small(), ("settings", "backends"), ["jax"]),
+    "its arms are not the backends of the settings, by jax": (TRAINED, ("settings", "backends"), ["torch"]),
+    "more threads than the CPUs of the run, of which there are 2": (small(), ("blocks", 0, "case", "threads"), 64),
+    "the command asks for another profile than standard": (
+        small(), ("command",), ["levelfield", "bench", "--profile", "standard", "--profile=full"],
+    ),
+    "the command asks for a slowdown": (small(), ("command",), ["levelfield", "bench", "--inject", "jax=5%"]),
+    "a time that is yet to come": (small(), ("finished",), "2999-11-21T10:15:00Z"),
+    "generations out of order": (small(), ("blocks", 0, "generations", 0, "index"), 9),
+    "999999995 of 1000000000 generations are missing, and nothing says why": (
+        small(), ("blocks", 0, "planned_generations"), 10**9,
+    ),
+    "1 of 5 generations are missing": (small(), ("blocks", 0, "generations", 2, "complete"), False),
+    "arms that were left out, in a run that leaves none out": (
+        small(), ("blocks", 0, "left"), [{"arm": "jax", "launches": 3, "behind": ["onnxruntime"]}],
+    ),
+    "generation 0 lacks rounds": (small(), ("blocks", 0, "generations", 0, "rounds", 1, "index"), 3),
+    "generation 0 lacks windows of arms": (small(), ("blocks", 0, "generations", 0, "rounds", 1, "turns"), []),
+    "generation 0 without jax, onnxruntime, which did not fail": (
+        small(), ("blocks", 0, "generations", 0, "launches"), [],
+    ),
+    "generation 1 began before 0 can have ended": (
+        small(), ("blocks", 0, "generations", 1, "launches", 0, "started"), "2026-11-21T10:14:58Z",
+    ),
+    "jax is measured twice to the nanosecond": (
+        small(),
+        ("blocks", 0, "generations", 1, "launches", 0, "startup"),
+        msgspec.to_builtins(FIRST.launches[0].startup),
+    ),
+    "onnxruntime is measured twice to the nanosecond": (
+        small(), ("blocks", 0, "generations", 2, "rounds"), msgspec.to_builtins(FIRST.rounds),
     ),
     "that is valid and invalid": (DRIVEN, (*LAUNCH, "loadgen", "tests", 0, "why_invalid"), "Too few queries."),
 }  # fmt: skip
@@ -149,7 +189,8 @@ def test_cases_of_ones_own_file_that_an_interrupted_run_did_not_reach_count() ->
     other = block | {"case": block["case"] | {"model": "m-2"}, "generations": []}
     made = own() | {"also": [{"model": "m-2", "dimensions": {"n": 2}}]}
     blocks = [*msgspec.to_builtins(small().blocks), other]
-    assert list(contradictions.of(changed(small(), (("blocks",), blocks), (("settings", "own"), made)))) == []
+    changes: Changes = ((("blocks",), blocks), (("settings", "own"), made), (("finished",), None))
+    assert list(contradictions.of(changed(small(), *changes))) == []
 
 
 LOWER: Changes = (
@@ -238,3 +279,61 @@ def test_an_interrupted_run_need_not_know_what_its_images_hold() -> None:
     images = tuple(msgspec.structs.replace(each, distributions={}) for each in made.images)
     assert list(contradictions.of(msgspec.structs.replace(made, images=images)))
     assert not list(contradictions.of(msgspec.structs.replace(made, images=images, finished=None)))
+
+
+def lacking(*, arm: str = "jax", **fields: Any) -> list[str]:
+    """What is said of a record of which one arm is in no generation after the first."""
+    run = changed(small(), *(((name,), value) for name, value in fields.items()))
+    plain = msgspec.to_builtins(run)
+    for generation in plain["blocks"][0]["generations"][1:]:
+        generation["launches"] = [each for each in generation["launches"] if each["arm"] != arm]
+        for round_ in generation["rounds"]:
+            round_["turns"] = [each for each in round_["turns"] if each["arm"] != arm]
+    return list(contradictions.of(msgspec.convert(plain, Run)))
+
+
+def test_an_arm_is_absent_after_failures_and_from_a_run_that_was_resumed() -> None:
+    """Of a launch that failed before a run was cut off, a resumed one has no record."""
+    assert len(lacking()) == 4
+    assert lacking(resumed=["2026-11-21T10:16:00Z"]) == []
+    failed = changed(small(), ((*LAUNCH, "failure"), FAILED))
+    turns = [[turn for turn in each["turns"] if turn["arm"] != "jax"] for each in msgspec.to_builtins(FIRST.rounds)]
+    places = [(*LAUNCH[:4], "rounds", index, "turns") for index in range(len(turns))]
+    failed = changed(failed, *zip(places, turns, strict=True))
+    assert lacking(blocks=msgspec.to_builtins(failed.blocks)) == []
+
+
+def test_a_canary_may_be_lost_between_two_windows() -> None:
+    kept = [turn for turn in msgspec.to_builtins(FIRST.rounds[2].turns) if turn["arm"] != small().blocks[0].canary]
+    assert len(kept) == 2
+    assert list(contradictions.of(changed(small(), ((*TURN[:4], "rounds", 2, "turns"), kept)))) == []
+
+
+@pytest.mark.parametrize("code", ["budget-spent", "journal-damaged"])
+def test_a_warning_explains_what_was_not_made(code: str) -> None:
+    blocks = msgspec.to_builtins(small().blocks)
+    blocks[0]["generations"] = blocks[0]["generations"][:3]
+    assert len(list(contradictions.of(changed(small(), (("blocks",), blocks))))) == 1
+    warned = [{"code": code, "message": "It is said."}]
+    assert list(contradictions.of(changed(small(), (("blocks",), blocks), (("warnings",), warned)))) == []
+    assert list(contradictions.of(changed(small(), (("blocks",), blocks), (("finished",), None)))) == []
+
+
+def test_an_arm_of_a_version_ran_in_an_image_of_it() -> None:
+    """Launches, image and what it holds are all changed: the name of the arm is left."""
+    made = pairs.run(models=("mlp",), scenarios=("memory",), generations=1, max_calls=5)
+    launch: Place = (*LAUNCH, "framework_version")
+    held: Place = ("images", 1, "distributions", "onnxruntime")
+    without = changed(msgspec.structs.replace(made, images=made.images[:1]), (launch, "1.31.1"))
+    assert list(contradictions.of(without)) == ["a launch of onnxruntime@1.30.0 without an image"]
+    other = changed(made, (launch, "1.31.1"), (held, "1.31.1"))
+    assert list(contradictions.of(other)) == ["the image onnxruntime cpu@1.30.0 does not hold that version"]
+    assert list(contradictions.of(changed(made, (held, "1.30"), (launch, "1.30")))) == []
+    name = "1.30.0~numpy~0a1b2c"
+    mixed: Changes = (
+        (("settings", "backends"), [f"onnxruntime@{name}", "onnxruntime"]),
+        (("blocks", 0, "arms", 0, "version"), name),
+        ((*LAUNCH, "arm"), f"onnxruntime@{name}"),
+        (("images", 1, "variant"), f"cpu@{name}"),
+    )
+    assert list(contradictions.of(changed(made, *mixed, (held, "1.29"), (launch, "1.29")))) == []

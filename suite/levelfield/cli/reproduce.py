@@ -64,7 +64,7 @@ def reproduce(
     Images are looked up in this checkout. Those that differ from the report's, or that the report does not name, are
     listed, and the command continues only with --trust.
 
-    Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
+    Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 not comparable, or not decided.
     """
     from levelfield.analysis import guarded
     from levelfield.analysis.summary import reduce

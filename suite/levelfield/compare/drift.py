@@ -125,6 +125,7 @@ def _drift(
     limit = 2 * max(KNOWN_ERRORS.get(precision, UNKNOWN_SHARE * tolerance), known)
     distance, reason = (None, other) if other else _distance(old, new)
     movement = _movement(old, new, distance, limit)
+    movement = Movement.UNKNOWN if other and movement is Movement.IDENTICAL else movement
     if movement is Movement.IDENTICAL:
         distance, reason = 0.0, ""
     if movement in (Movement.BECAME_UNEQUAL, Movement.UNEQUAL):

@@ -12,13 +12,14 @@ from collections.abc import Container, Iterator, Sequence
 
 import msgspec
 
+from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Reduced, question
 from levelfield.analysis.types import Estimate
 from levelfield.compare import changes, drift, effects, phrases, rows, sides
-from levelfield.compare.conclusion import UNDECIDED, counted, exit_code, numerics
+from levelfield.compare.conclusion import FINE, UNDECIDED, counted, exit_code, numerics
 from levelfield.compare.policy import reproduction_policy
 from levelfield.compare.rows import Draft
-from levelfield.compare.types import Comparison, Gate, Movement, Outcome, Row, Side, Verdict
+from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, Side, Verdict
 from levelfield.names import plural
 from levelfield.statistics.arrays import InsufficientData, UnusableData
 
@@ -28,6 +29,7 @@ TOLD_APART = 0.01
 """Level at which one run tells two arms apart, for whether both runs order them alike."""
 FEWEST = effects.MIN_RUNS
 """Launches here from which there is an interval, however few the report has."""
+_ANSWERS = {Movement.IDENTICAL: "reproduced", Movement.WITHIN: "reproduced", Movement.UNKNOWN: "not compared"}
 _MOVED = (Movement.BECAME_UNEQUAL, Movement.BEYOND)
 _WITH_NUMBERS = ("ranked", "shown")
 _ALIKE = f" Where a side has fewer than {FEWEST} launches, both are taken to scatter as the other side's do."
@@ -45,8 +47,10 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     alike = any(each.effect is not None and each.effect.pooled for each in drafts)
     judged = rows.judge_rows(drafts, policy)
     judged = rows.in_order(_as_found(row, ours, moved, same=same) for row in judged)
+    said = {row.verdict for row in judged} | {_ANSWERS.get(each.movement) for each in drifts}
+    whole = bool(drifts) and said == {Verdict.REPRODUCED}
     found = Comparison(
-        answer=_answer(judged, sum(each.outcome == "worse" for each in drifts)),
+        answer=_answer(judged, drifts, same=same, whole=whole),
         exit_code=UNDECIDED,
         kind="reproduce",
         old=Side(f"report {theirs.facts.id}", (theirs.facts,)),
@@ -68,7 +72,8 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         replicate="launch",
         same_hardware=same,
     )
-    return msgspec.structs.replace(found, exit_code=exit_code(found)) if judged else found
+    code = FINE if whole else exit_code(found) or UNDECIDED
+    return msgspec.structs.replace(found, exit_code=code) if judged else found
 
 
 def _drafts(theirs: Reduced, ours: Reduced) -> Iterator[Draft]:
@@ -93,11 +98,21 @@ def _drafts(theirs: Reduced, ours: Reduced) -> Iterator[Draft]:
             verdict = {"unequal": Verdict.UNEQUAL, "absent": Verdict.MISSING}.get(new.standing, Verdict.FAILED)
             outcome: Outcome = "undecided" if verdict is Verdict.MISSING else "worse"
             yield Draft(_with(row, verdict, outcome, new.reason.rstrip(".")))
+        elif why := _not_comparable(theirs, ours, arm, name):
+            yield Draft(_with(row, Verdict.INCOMPARABLE, "undecided", why))
         else:
             effect, many = effect_of(old.launch_costs, new.launch_costs), len(new.launch_costs)
             row = msgspec.structs.replace(row, new=new.cost, new_replicates=many, ratio=Estimate(new.cost / old.cost))
             row = _with(row, Verdict.UNDECIDED, "undecided", "" if effect else _TOO_FEW)
             yield Draft(row if effect else msgspec.structs.replace(row, further=max(1, FEWEST - many)), effect)
+
+
+def _not_comparable(theirs: Reduced, ours: Reduced, arm: str, name: str) -> str:
+    """Say why two costs are not of the same question, by the rules of `compare`, or of no speed; empty: they are."""
+    if SMOKE in (*theirs.facts.labels, *ours.facts.labels):
+        return sides.NOT_MEASURED
+    timed = sides.different_timed_region([theirs], [ours]) if theirs.cases[name].timed else ""
+    return sides.different_digests([theirs.answers[arm, name]], [ours.answers[arm, name]]) or timed
 
 
 def _with(row: Row, verdict: Verdict, outcome: Outcome, reason: str) -> Row:
@@ -130,17 +145,16 @@ def effect_of(theirs: Sequence[float], ours: Sequence[float]) -> effects.Effect 
         return None
 
 
-def _answer(rows: Sequence[Row], moved: int) -> str:
+def _answer(rows: Sequence[Row], drifts: Sequence[Drift], *, same: bool | None, whole: bool) -> str:
     if not rows:
         return "Nothing could be compared with the report: it has no result with a number."
-    counts = Counter(row.verdict for row in rows)
-    if set(counts) == {Verdict.REPRODUCED}:
+    if whole:
         return f"Reproduced: all {len(rows)} results, and every answer."
-    if set(counts) == {Verdict.INCOMPARABLE}:
-        if moved:
-            return f"Other hardware, and {moved} answers are not the same."
-        return "Other hardware: the answers can be compared, the times cannot."
-    return f"Of {len(rows)} results: {counted(counts, {})}."
+    answers = Counter(_ANSWERS.get(drift.movement, "not the same") for drift in drifts)
+    hardware = "Other hardware: the answers can be compared, the times cannot. " if same is False else ""
+    parts = ", ".join(f"{count} {word}" for word, count in sorted(answers.items(), reverse=True)) or "none compared"
+    results = counted(Counter(row.verdict for row in rows), {})
+    return f"{hardware}Of {plural(len(rows), 'result')}: {results}. Of {plural(len(drifts), 'answer')}: {parts}."
 
 
 def _order(theirs: Reduced, ours: Reduced) -> str:
@@ -148,6 +162,7 @@ def _order(theirs: Reduced, ours: Reduced) -> str:
     apart, against = 0, []
     for case in theirs.cases:
         arms = [arm for arm, name in theirs.answers if name == case and _launches(ours, arm, case)]
+        arms = [arm for arm in arms if not _not_comparable(theirs, ours, arm, case)]
         for first, second in itertools.combinations(arms, 2):
             found = [effect_of(_launches(run, first, case), _launches(run, second, case)) for run in (theirs, ours)]
             told = [each.log_ratio > 0 for each in found if each is not None and each.p_value < TOLD_APART]

@@ -27,6 +27,7 @@ PRECISION_NOT_REACHED = "precision-not-reached"
 """Code of the warning that a run's ratios are less precise than requested."""
 NOT_DECIDED = "not-decided"
 BUDGET_SPENT = "budget-spent"
+JOURNAL_DAMAGED = "journal-damaged"
 OF_AN_END = (BUDGET_SPENT, NOT_DECIDED, PRECISION_NOT_REACHED)
 """Codes of the warnings of what a run lacked when it ended: one that goes on may make it."""
 KNOWN_WRONG = "known-wrong"
@@ -304,7 +305,7 @@ def cut_off() -> str:
 # ---- how quiet it was ------------------------------------------------------------------------------------------------
 
 
-@_notice("journal-damaged", "Go on with the run (--resume) to measure the missing generations again.")
+@_notice(JOURNAL_DAMAGED, "Go on with the run (--resume) to measure the missing generations again.")
 def journal_damaged(lines: Sequence[int]) -> str:
     shown = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
     return (

@@ -1,17 +1,23 @@
 """What a record says against itself: it holds some conclusions beside what they follow from, and these must agree."""
 
+import itertools
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 
 import msgspec
+from packaging.utils import canonicalize_version
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
+from levelfield.options.registry import typed
 from levelfield.record.disturbance import Disturbed
-from levelfield.record.schema import Absent, Block, Case, Launch, OwnFile, Parity, Run, Window
+from levelfield.record.references import split_python
+from levelfield.record.schema import Absent, Arm, Block, Case, Launch, OwnFile, Parity, Run, Turn, Window
+from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
 
 CENTRED = 2.5
@@ -19,6 +25,8 @@ CENTRED = 2.5
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
 _CANARY = Case("canary", "latency", "fp32", 1, 1)
+_VERSION = re.compile(r"\d+(\.\w+)+")
+"""Of a framework: the name of a lock may also be that of a mixed one, or of one that a user wrote."""
 _BEFORE_MEASURING = ("image", "launch", "load")
 
 
@@ -30,15 +38,20 @@ def of(run: Run) -> Iterator[str]:
     ):
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
+    profile = run.settings.profile
+    if typed(run.command).get("--profile", [profile])[-1:] != [profile]:
+        yield f"the command asks for another profile than {one_line(profile)}"
     yield from _checked("answers", _answers(run))
     if run.settings.own is not None:
         yield from _own(run, run.settings.own)
     for block in run.blocks:
         name = one_line(block.case.id)
-        yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", _block(run, block))))
+        found = itertools.chain(_plan(run, block) if run.imported is None else (), _block(run, block))
+        yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", found)))
     if run.imported is None:
         yield from _checked("images", _images(run))
         yield from _checked("times", _times(run))
+        yield from dict.fromkeys(_copies(run))
 
 
 def _own(run: Run, own: OwnFile) -> Iterator[str]:
@@ -53,7 +66,7 @@ def _own(run: Run, own: OwnFile) -> Iterator[str]:
         yield f"{one_line(name)} is {known} of {one_line(own.file)}"
 
 
-def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
+def _checked(what: str, found: Iterable[str]) -> Iterator[str]:
     """Yield what a check finds, and name what it cannot check: no record that was measured ends a check."""
     try:
         yield from found
@@ -63,13 +76,20 @@ def _checked(what: str, found: Iterator[str]) -> Iterator[str]:
 
 def _images(run: Run) -> Iterator[str]:
     own = run.settings.launcher
-    used = {own} | {arm.launcher or own for block in run.blocks for arm in block.arms}
+    arms = [Arm(_CANARY.model, _CANARY.model), *(arm for block in run.blocks for arm in block.arms)]
+    used = {(arm.image, stem(arm.variant, arm.version), arm.launcher or own) for arm in arms}
     yield from dict.fromkeys(said for block in run.blocks for said in _without_image(run, block))
     for image in run.images:
-        if image.launcher not in used:
-            yield f"the image {one_line(image.name)} is of the launcher {image.launcher}, which no arm has"
+        name = one_line(f"{image.name} {image.variant}")
+        of_reference = run.settings.own is not None and image.launcher in {place for *_, place in used}
+        if not of_reference and (image.name, image.variant, image.launcher) not in used:
+            yield f"the image {name} is of the launcher {image.launcher}, which no arm has"
         if bool(image.unlocked) != (image.launcher == "host"):
             yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
+        version = split_python(image.variant.partition("@")[2])[0] or ""
+        held = {canonicalize_version(each.partition("+")[0]) for each in image.distributions.values()}
+        if held and _VERSION.fullmatch(version) and canonicalize_version(version) not in held:
+            yield f"the image {name} does not hold that version"
 
 
 def _without_image(run: Run, block: Block) -> Iterator[str]:
@@ -80,8 +100,8 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
         arm = arms.get(launch.arm)
         if arm is None or _failed(launch):
             continue
-        images = [each for each in run.images if (each.name, each.launcher) == (arm.image, arm.launcher or own)]
-        images = [each for each in images if each.variant == stem(arm.variant, arm.version)] or images
+        ran_in = (arm.image, stem(arm.variant, arm.version), arm.launcher or own)
+        images = [each for each in run.images if (each.name, each.variant, each.launcher) == ran_in]
         held = {version.partition("+")[0] for image in images for version in image.distributions.values()}
         version = launch.framework_version
         if not images:
@@ -95,18 +115,86 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
 def _times(run: Run) -> Iterator[str]:
     starts = (launch.started for block in run.blocks for _, launch in launches(block))
     said = (run.started, *run.resumed, *starts, *([] if run.finished is None else [run.finished]))
-    read = [datetime.fromisoformat(moment) for moment in said]
-    if any(moment.tzinfo is None for moment in read):
+    if any(datetime.fromisoformat(moment).tzinfo is None for moment in said):
         yield "a time without its zone"
-    began, *moments = (moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in read)
+    began, *moments = map(_moment, said)
     ended = moments[-1] if run.finished is not None else max((began, *moments))
     lasted_s = (ended - began).total_seconds()
+    if max(ended, began) > datetime.now(UTC) + timedelta(days=1):
+        yield "a time that is yet to come, by the clock of this machine"
     if not all(began <= moment <= ended for moment in moments):
         yield "a launch outside of the time of the run"
-    windows = (turn.window for block in run.blocks for *_, turn in turns(block))
-    windows_s = sum(window.window_ns for window in windows if window is not None) / 1e9
+    windows_s = _windows_s(turn for block in run.blocks for *_, turn in turns(block))
     if run.finished is not None and windows_s > CLOCKS_AGREE * lasted_s + SLACK_S:
         yield f"windows of {windows_s:.0f} s in a run of {lasted_s:.0f} s"
+    for block in () if JOURNAL_DAMAGED in {warning.code for warning in run.warnings} else run.blocks:
+        made = [
+            (each.index, min(map(_moment, of_arms)), _windows_s(turn for one in each.rounds for turn in one.turns))
+            for each in block.generations
+            if (of_arms := [launch.started for launch in each.launches if launch.arm != block.canary])
+        ]
+        for (index, first, lasted_s), (number, second, _) in itertools.pairwise(made):
+            if lasted_s > CLOCKS_AGREE * (second - first).total_seconds() + SLACK_S:
+                yield f"{one_line(block.case.id)}: generation {number} began before {index} can have ended"
+
+
+def _moment(text: str) -> datetime:
+    read = datetime.fromisoformat(text)
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def _windows_s(taken: Iterable[Turn]) -> float:
+    return sum(turn.window.window_ns for turn in taken if turn.window is not None) / 1e9
+
+
+def _copies(run: Run) -> Iterator[str]:
+    """Yield which measurements are others again, to the nanosecond; one launch of the canary serves the whole run."""
+    seen: set[object] = set()
+    for block in run.blocks:
+        own = (launch for _, launch in launches(block) if launch.arm != block.canary)
+        fresh = [(launch.arm, launch.startup) for launch in own if launch.startup and launch.startup.start_ns]
+        windows = [(turn.arm, turn.window) for *_, turn in turns(block) if turn.window is not None]
+        for arm, measured in (*fresh, *windows):
+            if measured in seen:
+                yield f"{one_line(block.case.id)}: {one_line(arm)} is measured twice to the nanosecond"
+            seen.add(measured)
+
+
+def _plan(run: Run, block: Block) -> Iterator[str]:
+    """Yield what was asked for and is not there, without a reason; no record says which backends train or decode."""
+    case, known = block.case, block.generations
+    arms = {msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms}
+    named, reasons = set(run.settings.backends), {warning.code for warning in run.warnings}
+    whole = not case.learns and not case.definition.decodes
+    if wrong := arms ^ named if whole else arms - named:
+        yield f"its arms are not the backends of the settings, by {one_line(', '.join(sorted(wrong)))}"
+    if case.threads * case.processes > len(run.settings.cpus):
+        yield f"more threads than the CPUs of the run, of which there are {len(run.settings.cpus)}"
+    if whole and "--inject" in typed(run.command) and "injected" not in run.labels:
+        yield "the command asks for a slowdown, and the label 'injected' is missing"
+    if [each.index for each in known] != sorted({each.index for each in known}):
+        yield "generations out of order"
+    if block.left and not run.settings.races:
+        yield "arms that were left out, in a run that leaves none out"
+    planned = block.planned_generations  # of any size, in an untrusted record
+    lacking = planned - sum(each.complete and 0 <= each.index < planned for each in known)
+    if lacking > 0 and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
+        yield f"{lacking} of {planned} generations are missing, and nothing says why"
+    ever_failed: set[str] = set()
+    for generation in known:
+        failed = {each.arm for each in generation.launches if each.failure is not None}
+        failed |= {turn.arm for each in generation.rounds for turn in each.turns if turn.failure is not None}
+        launched = {each.arm for each in generation.launches}
+        absent = {arm.id for arm in block.arms} - launched - ever_failed
+        if absent and generation.complete and not (run.resumed or run.settings.races):
+            yield f"generation {generation.index} without {one_line(', '.join(sorted(absent)))}, which did not fail"
+        ever_failed |= failed
+        if [each.index for each in generation.rounds] != [*range(len(generation.rounds))]:
+            yield f"generation {generation.index} lacks rounds"
+        alive = launched - failed - {block.canary}  # which may be lost between two windows
+        missed = [alive - {turn.arm for turn in each.turns} for each in generation.rounds]
+        if case.device == "cpu" and any(missed):  # the memory of a GPU may not hold all arms at once
+            yield f"generation {generation.index} lacks windows of arms that did not fail"
 
 
 def _block(run: Run, block: Block) -> Iterator[str]:
@@ -180,10 +268,7 @@ def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
 
 
 def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
-    """Yield why an answer that is called equal is not.
-
-    `own`: whether it is of a user's own file, whose single numbers may move further than their size.
-    """
+    """Yield why an answer that is called equal is not; of a user's `own` file numbers may move beyond their size."""
     if parity.inputs < 1:
         yield "it is equal, of no inputs"
     if parity.reason or isinstance(parity.relative_error, Absent):
