@@ -29,7 +29,7 @@ settings.load_profile("anywhere")
 
 
 def pytest_configure() -> None:
-    """Hear signals: what is started in the background of a shell ignores SIGINT, and by nohup SIGHUP, in all children."""
+    """Hear signals: what a shell starts in the background ignores SIGINT, and by nohup SIGHUP, in all children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -77,6 +77,19 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "its arms are not the backends of the settings, by onnxruntime": (small(), ("settings", "backends"), ["jax"]),
     "its arms are not the backends of the settings, by jax": (TRAINED, ("settings", "backends"), ["torch"]),
     "more threads than the CPUs of the run, of which there are 2": (small(), ("blocks", 0, "case", "threads"), 64),
+    "bert, for which the settings do not ask": (small(), ("blocks", 0, "case", "model"), "bert"),
+    "training, for which the settings do not ask": (small(), ("blocks", 0, "case", "scenario"), "training"),
+    "bf16, for which the settings do not ask": (small(), ("blocks", 0, "case", "precision"), "bf16"),
+    "it is of the device cuda, and no GPU was used": (small(), ("blocks", 0, "case", "device"), "cuda"),
+    "jax loaded torch, which its image does not hold": (
+        small(),
+        (*LAUNCH, "libraries"),
+        [{"name": "libtorch.so", "path": "torch/lib/libtorch.so", "kind": "framework"}],
+    ),
+    "a cosine of -1.0e+00": (small(), (*PARITY, "cosine"), -1.0),
+    "a share of 2.0e+00": (small(), (*PARITY, "top_1"), 2.0),
+    "an error of -5.0e+00": (small(), (*PARITY, "max_abs_error"), -5.0),
+    "fewer than no generations": (small(), ("blocks", 0, "planned_generations"), -1),
     "the command asks for another profile than standard": (
         small(), ("command",), ["levelfield", "bench", "--profile", "standard", "--profile=full"],
     ),
@@ -189,7 +202,12 @@ def test_cases_of_ones_own_file_that_an_interrupted_run_did_not_reach_count() ->
     other = block | {"case": block["case"] | {"model": "m-2"}, "generations": []}
     made = own() | {"also": [{"model": "m-2", "dimensions": {"n": 2}}]}
     blocks = [*msgspec.to_builtins(small().blocks), other]
-    changes: Changes = ((("blocks",), blocks), (("settings", "own"), made), (("finished",), None))
+    changes: Changes = (
+        (("blocks",), blocks),
+        (("settings", "own"), made),
+        (("settings", "models"), ["mlp", "m-2"]),
+        (("finished",), None),
+    )
     assert list(contradictions.of(changed(small(), *changes))) == []
 
 

@@ -24,6 +24,7 @@ CENTRED = 2.5
 """How far a centred error could be over the tolerance below fp32, in records that do not say it."""
 CLOCKS_AGREE, SLACK_S = 1.05, 2.0
 """Of the clock of a worker, and of moments that are written in whole seconds."""
+ROUNDING = 1e-6
 _CANARY = Case("canary", "latency", "fp32", 1, 1)
 _VERSION = re.compile(r"\d+(\.\w+)+")
 """Of a framework: the name of a lock may also be that of a mixed one, or of one that a user wrote."""
@@ -108,8 +109,13 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
             yield f"a launch of {one_line(launch.arm)} without an image"
         elif not held and run.finished is None:
             continue  # what an image holds is listed at the end of its first generation
-        elif version and not all(image.unlocked for image in images) and version.partition("+")[0] not in held:
-            yield f"{one_line(launch.arm)} in version {one_line(version)}, which its image does not hold"
+        elif not all(image.unlocked for image in images):
+            if version and version.partition("+")[0] not in held:
+                yield f"{one_line(launch.arm)} in version {one_line(version)}, which its image does not hold"
+            packages = {name.replace("-", "_") for image in images for name in image.distributions}
+            frameworks = {each.path.partition("/")[0] for each in launch.libraries if each.kind == "framework"}
+            if not all(any(each.startswith(top) for each in packages) for top in frameworks):
+                yield f"{one_line(launch.arm)} loaded {one_line(', '.join(frameworks))}, which its image does not hold"
 
 
 def _times(run: Run) -> Iterator[str]:
@@ -168,6 +174,16 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
     whole = not case.learns and not case.definition.decodes
     if wrong := arms ^ named if whole else arms - named:
         yield f"its arms are not the backends of the settings, by {one_line(', '.join(sorted(wrong)))}"
+    asked = run.settings
+    for said, among in (
+        (case.model, () if case.definition.operators or case.converges else asked.models),
+        (case.scenario, asked.scenarios),
+        (case.precision, asked.precisions),
+    ):
+        if among and said not in among:
+            yield f"{one_line(said)}, for which the settings do not ask"
+    if case.device != "cpu" and asked.gpu is None:
+        yield f"it is of the device {one_line(case.device)}, and no GPU was used"
     if case.threads * case.processes > len(run.settings.cpus):
         yield f"more threads than the CPUs of the run, of which there are {len(run.settings.cpus)}"
     if whole and "--inject" in typed(run.command) and "injected" not in run.labels:
@@ -178,6 +194,8 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
         yield "arms that were left out, in a run that leaves none out"
     planned = block.planned_generations  # of any size, in an untrusted record
     lacking = planned - sum(each.complete and 0 <= each.index < planned for each in known)
+    if planned < 0:
+        yield "fewer than no generations"
     if lacking > 0 and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
         yield f"{lacking} of {planned} generations are missing, and nothing says why"
     ever_failed: set[str] = set()
@@ -257,6 +275,7 @@ def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
         case, of_own = (_CANARY, False) if canary else (block.case, own)
         wrong = list(_errors(parity, case.precision, own=of_own)) if parity.equal else []
         wrong += tolerances.of(parity, case, own=of_own)
+        wrong += list(_out_of_range(parity))
         wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
         yield from (f"the answer of {one_line(launch.arm)}: {said}" for said in wrong)
     before, after = launch.parity, launch.parity_after
@@ -265,6 +284,18 @@ def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
     for test in launch.loadgen.tests if launch.loadgen is not None else ():
         if test.valid == bool(test.why_invalid):
             yield f"a test of {one_line(launch.arm)} that is valid and invalid"
+
+
+def _out_of_range(parity: Parity) -> Iterator[str]:
+    """Yield what no comparison of two outputs gives; the cosine of those whose distance is e is √(1 - e²) at least."""
+    near = 1 - parity.tolerance if parity.equal and parity.tolerance < 1 else -1.0
+    for what, value, least, most in (
+        ("a cosine", parity.cosine, near, 1.0),
+        ("a share", parity.top_1, 0.0, 1.0),
+        ("an error", parity.max_abs_error, 0.0, math.inf),
+    ):
+        if isinstance(value, float) and not least - ROUNDING <= value <= most + ROUNDING:
+            yield f"{what} of {value:.1e}"
 
 
 def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
