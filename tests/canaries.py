@@ -48,7 +48,7 @@ def plan(*scenarios: ScenarioName, arms: tuple[Arm, ...] = ARMS, model: str = CA
             for scenario in scenarios
         ),
         models=(model,),
-        backends=tuple(dict.fromkeys(arm.backend for arm in arms)),
+        backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=scenarios,
         precisions=("fp32",),
         batches={},

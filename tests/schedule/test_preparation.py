@@ -82,7 +82,8 @@ def test_its_cases_are_absent_with_the_reason(own: OwnFile, tmp_path: Path) -> N
     broken = own.sized[1]
     measured, absent = canaries.plan("memory"), canaries.plan("memory", model=broken.model)
     own = msgspec.structs.replace(own, model=measured.blocks[0].case.model)
-    made = msgspec.structs.replace(measured, blocks=(*measured.blocks, *absent.blocks), own=own)
+    models = (*measured.models, broken.model)
+    made = msgspec.structs.replace(measured, blocks=(*measured.blocks, *absent.blocks), models=models, own=own)
     missing = reference.without_answers(broken, "broken of net.py did not run: ZeroDivisionError.")
     where = msgspec.structs.replace(canaries.site(measured), own=(missing,))
     run = canaries.Harness(made, tmp_path, where=where).measure(where=where)

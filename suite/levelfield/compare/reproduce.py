@@ -99,7 +99,7 @@ def _drafts(theirs: Reduced, ours: Reduced) -> Iterator[Draft]:
             outcome: Outcome = "undecided" if verdict is Verdict.MISSING else "worse"
             yield Draft(_with(row, verdict, outcome, new.reason.rstrip(".")))
         elif why := _not_comparable(theirs, ours, arm, name):
-            yield Draft(_with(row, Verdict.INCOMPARABLE, "undecided", why))
+            yield Draft(_with(msgspec.structs.replace(row, new=new.cost), Verdict.INCOMPARABLE, "undecided", why))
         else:
             effect, many = effect_of(old.launch_costs, new.launch_costs), len(new.launch_costs)
             row = msgspec.structs.replace(row, new=new.cost, new_replicates=many, ratio=Estimate(new.cost / old.cost))

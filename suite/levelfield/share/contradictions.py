@@ -193,7 +193,8 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
     if block.left and not run.settings.races:
         yield "arms that were left out, in a run that leaves none out"
     planned = block.planned_generations  # of any size, in an untrusted record
-    lacking = planned - sum(each.complete and 0 <= each.index < planned for each in known)
+    whole_ones = (each for each in known if each.complete or run.resumed)  # what was cut off is not made again
+    lacking = planned - sum(0 <= each.index < planned for each in whole_ones)
     if planned < 0:
         yield "fewer than no generations"
     if lacking > 0 and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
