@@ -56,7 +56,7 @@ def pip_command() -> list[str]:
     Raises LevelfieldError: there is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     program = shutil.which("pip3") or shutil.which("pip")
     if program is None:
         raise LevelfieldError(

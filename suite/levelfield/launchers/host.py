@@ -137,6 +137,9 @@ class ProcessChannel(Channel):
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
+SERVE = ("-P", "-m", "levelfield.worker")
+
+
 class VenvLauncher(Launcher):
     """Launch workers as child processes, each from the environment that its lock describes."""
 
@@ -153,7 +156,7 @@ class VenvLauncher(Launcher):
     def launch(self, spec: LaunchSpec) -> Worker:
         found = self._environments[spec.image.tag]
         variables = _variables(spec)
-        return start_process([str(found.python), "-m", "levelfield.worker"], spec.name, variables, found.worker_code)
+        return start_process([str(found.python), *SERVE], spec.name, variables, found.worker_code)
 
 
 def _variables(spec: LaunchSpec, passed_on: Mapping[str, str] = {}) -> dict[str, str]:
@@ -220,4 +223,4 @@ class HostLauncher(Launcher):
         user_site = site.getusersitepackages() if site.getusersitepackages() in sys.path else ""
         folders = (str(package_root().parent), variables.get("PYTHONPATH", ""), user_site)
         code = Path(os.pathsep.join(filter(None, folders)))
-        return start_process([sys.executable, "-m", "levelfield.worker"], spec.name, variables, code)
+        return start_process([sys.executable, *SERVE], spec.name, variables, code)

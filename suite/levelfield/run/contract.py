@@ -99,7 +99,7 @@ def _imports(info: BackendInfo) -> Check:
     """Check that what is known of the backend is known without its framework."""
     name = "its entry imports no framework"
     done = subprocess.run(
-        [sys.executable, "-c", _IMPORTS, info.name],
+        [sys.executable, "-P", "-c", _IMPORTS, info.name],
         capture_output=True,
         text=True,
         check=False,

@@ -112,7 +112,7 @@ def carry(request: bytes, chunks: Iterable[bytes] = ()) -> bytes:
     """Ask this node, and return its reply."""
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", NODE],
+            [sys.executable, "-P", "-m", NODE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -57,9 +57,11 @@ def nodes(count: int, own: Sequence[Mapping[str, str]] = ()) -> Iterator[str]:
             process = subprocess.Popen(
                 [
                     sys.executable,
+                    "-P",
                     "-m",
                     guard.__name__,
                     sys.executable,
+                    "-P",
                     "-m",
                     "levelfield_fleet.run.local",
                     str(count),

@@ -141,7 +141,7 @@ def _bench(asked: Measure, folder: Path, more: tuple[str, ...]) -> guard.Ending:
     ]
     with (folder / LOG).open("wb") as log:
         return guard.run(
-            [sys.executable, "-m", "levelfield.cli", *words],
+            [sys.executable, "-P", "-m", "levelfield.cli", *words],
             output=log,
             environment=os.environ | {"COLUMNS": "200", "NO_COLOR": "1"},
             limit_s=asked.limit_s,
