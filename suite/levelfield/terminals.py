@@ -45,7 +45,7 @@ class _Hook(RenderHook):
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console on stdout, or on stderr, that prints nothing but text and its own styles."""
-    made = Console(stderr=stderr)
+    made = Console(stderr=stderr, width=80 if os.environ.get("COLUMNS") == "0" else None)  # in none rich prints nothing
     made.push_render_hook(_Hook())
     return made
 
