@@ -201,7 +201,7 @@ def _against(run: Run, analysis: Analysis) -> Iterator[str]:
 def facts(run: Run, analysis: Analysis, different: Sequence[object]) -> str:
     """Return what a reader should know beside the reservations; `different`: settings that differ between arms."""
     called = any("the control," in each for each in reservations(run, analysis))
-    measured = any(block.controls for block in analysis.timed)
+    measured = any(each.ratio.low is not None for block in analysis.timed for each in block.controls)
     verb = "differs" if len(different) == 1 else "differ"
     found = (
         sentences.parity(analysis) if analysis.status.answers_equal == analysis.status.answers > 0 else "",

@@ -13,7 +13,7 @@ from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison
 from levelfield.record import files, page
 from levelfield.record.schema import Run
-from levelfield.record.warnings import NOT_DECIDED, PRECISION_NOT_REACHED
+from levelfield.record.warnings import NOT_DECIDED, OF_AN_END, PRECISION_NOT_REACHED
 from levelfield.report import html, terminal
 from levelfield.schedule.pacing import remaining_passes
 from levelfield.share import attestation
@@ -77,6 +77,9 @@ def show_result(
     if measured:
         if comparison is None:
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
+        ends = dict.fromkeys(each.remedy for each in run.warnings if each.code in OF_AN_END)
+        named = f"--resume {shlex.quote(record.parent.name)}"
+        missing += [each.replace("--resume", named, 1) for each in ends]
         missing.append(summaries.enter(record.parent, content, run, result))
     for text in filter(None, missing):
         terminals.say(console, text, "yellow")

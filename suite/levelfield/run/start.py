@@ -30,6 +30,7 @@ from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, Started
 from levelfield.record.schema import SCHEMA, Absent, Artifact, DataSet, Fingerprint, Run, Settings, Warning_, Work
 from levelfield.report.units import roughly
+from levelfield.run import first_ranking
 from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
 from levelfield.schedule.outcomes import utc_now
@@ -97,6 +98,8 @@ def _time(chosen: Plan, options: Options) -> str:
     """Return how long measuring takes: where nothing else says it, what the profile is."""
     if options.until_seconds is not None:
         return f", all of it within {roughly(options.until_seconds)}"
+    if first_ranking.LABEL in options.labels:
+        return f", {MIN_LAUNCHES} launches each"
     clock_s = clock_seconds(chosen, options)
     if clock_s is not None and options.budget_seconds is None:
         return f", measured for about {roughly(clock_s)}"

@@ -18,6 +18,8 @@ from levelfield.report.tables import make, rendered, text
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
 MOST_CHANGES = 40
+MOST_OF_ARMS = 8
+"""Of `ab`, whose arms may be two frameworks, with nothing in common."""
 MOST_MISSING = 8
 """Rows of results that one side lacks; more are counted below the table, arm by arm."""
 _ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
@@ -51,9 +53,10 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
         yield rendered(make("Answers that are not identical", tables.ANSWERS, comparison.moved))
     if missing := phrases.unrecorded(comparison.changes):
         yield text(missing, "dim")
+    most = MOST_OF_ARMS if comparison.kind == "ab" else MOST_CHANGES
     if comparison.changed:
-        yield rendered(make("What changed", tables.FACTS, comparison.changed[:MOST_CHANGES]))
-    if (rest := len(comparison.changed) - MOST_CHANGES) > 0:
+        yield rendered(make("What changed", tables.FACTS, comparison.changed[:most]))
+    if (rest := len(comparison.changed) - most) > 0:
         where = "" if comparison.kind == "reproduce" else ": --output FILE.html shows them, and what stayed the same"
         yield text(f"{rest} more changes{where}.", "dim")
     yield text(phrases.clean(comparison.method, 1000), "dim")
