@@ -27,6 +27,7 @@ from levelfield.compare.policy import change_policy, of_interval, of_metric
 from levelfield.compare.sides import NOT_MEASURED
 from levelfield.compare.types import Derived, Gate, Outcome, Row, Verdict
 from levelfield.errors import UNPRINTABLE, LevelfieldError, explained
+from levelfield.record.files import LEAST_SHARE, MOST_SHARE
 from levelfield.record.schema import Arm, Case
 from levelfield.report import units
 from levelfield.statistics import prediction, verdicts
@@ -41,7 +42,7 @@ libraries round differently."""
 
 Text = Annotated[str, msgspec.Meta(max_length=1024)]
 Texts = Annotated[tuple[Text, ...], msgspec.Meta(max_length=100)]
-Share = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Share = Annotated[float, msgspec.Meta(ge=LEAST_SHARE, le=MOST_SHARE)]
 Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
 Facts = Annotated[dict[Text, Text], msgspec.Meta(max_length=1000)]
 
