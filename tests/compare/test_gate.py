@@ -62,6 +62,8 @@ def test_figures_that_do_not_fit_one_another(gate: NoiseGate, tmp_path: Path, ol
         ("costs = [", "costs = [nan, "),
         ("costs = [", "costs = [0.0, "),
         ("runs_each = 1", "runs_each = 1000000"),
+        ("false_alarms = 0.01", "false_alarms = 1e-300"),
+        ("power = 0.9", "power = 0.9999999999"),
         ("[[evidence]]", "[evidence"),
         ('[[evidence]]\nfile = "', '[[evidence]]\nfile = "\\n'),
     ],

@@ -64,6 +64,8 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
         (PERCENT, "5"),
         (PERCENT, "-2%"),
         (PERCENT, "nan"),
+        (PERCENT, "1e-300%"),
+        (PERCENT, "99.99999999%"),
         (PRICE_PER_HOUR, "1.20"),
         (PRICE_PER_HOUR, "0/h"),
         (PRICE_PER_HOUR, "-1/h"),

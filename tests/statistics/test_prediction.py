@@ -64,3 +64,9 @@ def test_the_interval_of_the_spread_covers_it() -> None:
     values = draws("normal", (4_000, 5), 3) * 0.02
     covered = [low <= 0.02 <= high for low, high in (prediction.from_runs(row).spread_interval() for row in values)]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
+
+
+@pytest.mark.parametrize(("level", "limit"), [(1e-310, math.inf), (0.9, 0.0)])
+def test_a_rate_that_no_limit_has_ends(level: float, limit: float) -> None:
+    assert prediction.factor(3, 1, level) == limit
+    assert prediction.Earlier(0.0, 0.1, 3).finds(1, level, 0.01) == limit

@@ -27,6 +27,7 @@ from levelfield.compare.policy import change_policy, of_interval, of_metric
 from levelfield.compare.sides import NOT_MEASURED
 from levelfield.compare.types import Derived, Gate, Outcome, Row, Verdict
 from levelfield.errors import UNPRINTABLE, LevelfieldError, explained
+from levelfield.record.files import LEAST_SHARE, MOST_SHARE
 from levelfield.record.schema import Arm, Case
 from levelfield.report import units
 from levelfield.statistics import prediction, verdicts
@@ -41,7 +42,7 @@ libraries round differently."""
 
 Text = Annotated[str, msgspec.Meta(max_length=1024)]
 Texts = Annotated[tuple[Text, ...], msgspec.Meta(max_length=100)]
-Share = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Share = Annotated[float, msgspec.Meta(ge=LEAST_SHARE, le=MOST_SHARE)]
 Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
 Facts = Annotated[dict[Text, Text], msgspec.Meta(max_length=1000)]
 
@@ -254,6 +255,8 @@ def unit_of(case: Case) -> str:
     return "ns per item" if case.per_item else "ns"
 
 
+MOST_NAMED = 5
+"""Differences, or absent runs, that a message names."""
 DAY_APART_S = 12 * 3600.0
 """Runs that begin so long apart are of two days, whatever the calendar says."""
 FEW_DAYS = 2
@@ -285,9 +288,13 @@ def gate_notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Ro
                 "stated share. Confirm a change with `levelfield ab`, or derive the gate from runs of more days."
             )
     if not derived.at_hand:
+        some = derived.absent[:MOST_NAMED]
+        more = f" and {len(derived.absent) - len(some)} more" if len(derived.absent) > len(some) else ""
         yield (
-            "The runs of the gate are not at hand, so that only costs are compared: its file holds no environment and "
-            "no outputs. Whether outputs are equal to the reference was checked in the new runs."
+            f"Of the gate's {derived.runs} runs, {len(derived.absent)} {'is' if len(derived.absent) == 1 else 'are'} "
+            f"not at hand ({phrases.clean(', '.join(some), 1000)}{more}), so that only costs are compared: the gate "
+            "holds no environment and no outputs. Whether outputs are equal to the reference was checked in the new "
+            "runs."
         )
 
 

@@ -29,8 +29,6 @@ LEAST_DAYS = gates.FEW_DAYS + 1
 """Fewest days that the runs of a gate are of. Where a machine differs from day to day, the spread of one day's runs is
 too small for those of another: with twelve runs, and days that scatter twice as much as runs within a day, 11 % of new
 runs without a change are called worse in place of 1 % (two days: 3.7 %, three: 1.8 %, five: 0.8 %)."""
-MOST_NAMED = 5
-"""Differences that a refusal names."""
 _DIGESTS = ("inputs", "weights", "onnx", "target")
 
 
@@ -136,10 +134,10 @@ def _check_alike(baseline: Baseline, runs: Sequence[Reduced], accept: Sequence[s
     found = list(dict.fromkeys(_differences(runs)))
     refused = [each for each in found if not any(fnmatch.fnmatchcase(each, glob) for glob in accept)]
     if refused:
-        more = f"; and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
+        more = f"; and {len(refused) - gates.MOST_NAMED} more" if len(refused) > gates.MOST_NAMED else ""
         raise LevelfieldError(
             f"The runs of the baseline {baseline.name} differ, so that their spread is not noise alone: "
-            f"{'; '.join(refused[:MOST_NAMED])}{more}.",
+            f"{'; '.join(refused[: gates.MOST_NAMED])}{more}.",
             fix="Set the baseline to runs without a change, or accept a difference that does not matter with --accept "
             f"{refused[0].partition(':')[0].split()[0]}'*'.",
         )
@@ -204,26 +202,26 @@ def with_gate(path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate)
     """
     gate = gates.read(path)
     check_comparable(gate, new)
-    runs, at_hand = old_side(gate, reports)
+    runs, absent = old_side(gate, reports)
     cases = tuple(case.id for case in gate.case)
-    derived = made_of(Derived, gate, runs=len(gate.evidence), cases=cases, at_hand=at_hand)
+    derived = made_of(Derived, gate, runs=len(gate.evidence), cases=cases, at_hand=not absent, absent=absent)
     return runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
 
 
-def old_side(gate: gates.NoiseGate, reports: Path) -> tuple[list[Reduced], bool]:
-    """Return the runs that a gate was derived from, and whether they are the records themselves, unchanged.
+def old_side(gate: gates.NoiseGate, reports: Path) -> tuple[list[Reduced], tuple[str, ...]]:
+    """Return the runs that a gate was derived from, and the files of those that are not at hand.
 
-    Without the records, the runs have costs, and neither environments nor outputs.
+    Those that are at hand are checked. Where any is absent, all have costs, and neither environments nor outputs.
 
     Raises LevelfieldError: a record was changed, or its path lies
     outside of the folder, or this Levelfield computes other costs from it.
     """
     evidence = baselines.Baseline(name=gate.baseline, set_at=gate.made, runs=gate.evidence)
     places = baselines.places(evidence, reports)
-    if not all(place.is_file() for place in places):
-        return [_stand_in(gate, number) for number in range(len(gate.evidence))], False
-    runs = sides.load_all(baselines.records(evidence, reports))
-    for number, run in enumerate(runs):
+    at_hand = [number for number, place in enumerate(places) if place.is_file()]
+    there = msgspec.structs.replace(evidence, runs=tuple(gate.evidence[number] for number in at_hand))
+    runs = sides.load_all(baselines.records(there, reports))
+    for number, run in zip(at_hand, runs, strict=True):
         for case in gate.case:
             answer = run.answers.get((case.arm.id, case.question.id))
             cost = answer.cost if answer is not None else None
@@ -232,7 +230,8 @@ def old_side(gate: gates.NoiseGate, reports: Path) -> tuple[list[Reduced], bool]
                     f"The cost of {case.id} in {places[number]} is not the one that the gate holds.",
                     fix="Derive the gate again: it was edited, or made by another version of Levelfield.",
                 )
-    return runs, True
+    absent = tuple(each.file for number, each in enumerate(gate.evidence) if number not in at_hand)
+    return [_stand_in(gate, number) for number in range(len(places))] if absent else runs, absent
 
 
 def _stand_in(gate: gates.NoiseGate, number: int) -> Reduced:

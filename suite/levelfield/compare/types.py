@@ -209,6 +209,8 @@ class Derived(msgspec.Struct, frozen=True):
     """Probability with which the smallest change that is named is found."""
     at_hand: bool
     """Whether the runs themselves are the old side; else the file's figures stand for them."""
+    absent: tuple[str, ...] = ()
+    """Files of runs that are not at hand, relative to the folder of reports."""
 
     @property
     def level(self) -> float:

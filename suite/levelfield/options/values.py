@@ -10,7 +10,7 @@ import click
 from levelfield.errors import printable
 from levelfield.record.bounds import LONGEST_S, SEED_BITS
 from levelfield.record.cpu_lists import as_text
-from levelfield.record.files import LEAST_LATENCY_MS, MOST_LATENCY_MS
+from levelfield.record.files import LEAST_LATENCY_MS, LEAST_SHARE, MOST_LATENCY_MS, MOST_SHARE
 from levelfield.record.schema import Price
 
 LARGEST_NUMBER = 1_000_000
@@ -61,13 +61,13 @@ class Typed(click.ParamType[T]):
 
 
 def parse_share(text: str) -> float | None:
-    """Return the share that people write as `2%` or `0.02`, between 0 and 1; None where it is none."""
+    """Return the share that people write as `2%` or `0.02`; None where it is none, or outside of the bounds."""
     text = text.strip()
     try:
         share = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:
         return None
-    return share if 0 < share < 1 else None
+    return share if LEAST_SHARE <= share <= MOST_SHARE else None
 
 
 def parse_price(text: str) -> Price | None:
@@ -149,7 +149,9 @@ def _write_loadgen(value: LoadGen) -> str:
 def _percent(text: str) -> float:
     share = parse_share(text)
     if share is None:
-        raise ValueError(f"{text!r} is not a percentage such as 2%.")
+        raise ValueError(
+            f"{text!r} is not a percentage such as 2%, from {100 * LEAST_SHARE:g}% to {100 * MOST_SHARE:g}%."
+        )
     if "%" not in text:
         raise ValueError(f"{text!r} has no unit: write {text.strip()}% or {100 * share:g}%.")
     return share

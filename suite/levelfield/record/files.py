@@ -28,6 +28,8 @@ LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
 MAX_CURRENCY_CHARS = 8
 LEAST_LATENCY_MS, MOST_LATENCY_MS = 0.001, 3_600_000.0
 """Of a latency target: what can be typed."""
+LEAST_SHARE, MOST_SHARE = 1e-6, 1 - 1e-6
+"""Of what is typed as a percentage, and of the rates of a gate."""
 DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
 """The record as plain JSON, as earlier versions wrote it."""
@@ -258,14 +260,14 @@ MAX_POLLS = 1_000
 def check(run: Run, name: str) -> None:
     """Refuse a record that follows the schema and is inconsistent.
 
-    Raises LevelfieldError: the margin or the slowdown allowed is not between 0 and 1, a price or a latency target
+    Raises LevelfieldError: the margin or the slowdown allowed is out of bounds, a price or a latency target
     cannot be, the counts of a calibration contradict each other, a batch or a number of threads or processes is below
     one, a depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
     """
-    if not 0 < run.settings.margin < 1:
+    if not LEAST_SHARE <= run.settings.margin <= MOST_SHARE:
         raise _impossible(name, f"a margin of {run.settings.margin}")
     limit = run.settings.max_slowdown
-    if limit is not None and not 0 < limit < 1:
+    if limit is not None and not LEAST_SHARE <= limit <= MOST_SHARE:
         raise _impossible(name, f"a limit of {limit:g} for a slowdown")
     price = run.settings.price
     if price is not None and not (

@@ -39,6 +39,7 @@ FEWEST = 3
 """Earlier runs from which a spread is estimated: with two it would rest on one difference."""
 MOST = 200
 """Earlier runs that are taken."""
+_TOPS = tuple(2.0**doublings for doublings in range(64))
 _VALUES = 1 << 19
 _FEWEST_DRAWS = 1 << 14
 """Sets of earlier runs that are averaged over: as many as have so many values, and no fewer than this. The fewer the
@@ -143,12 +144,12 @@ def _earlier(noise: Noise, runs: int) -> tuple[Floats, Floats]:
 
 
 def _crossing(falling: Callable[[float], float], level: float) -> float:
-    """Return where a probability that falls from above `level` reaches it."""
+    """Return where a falling probability reaches `level`: 0 where it starts below; infinite where it is not found."""
 
     def excess(at: float) -> float:  # in logarithms, in which a tail is nearly straight
         return math.log(max(falling(at), 1e-300) / level)
 
-    top = 1.0
-    while excess(top) > 0:
-        top *= 2
-    return float(scipy.optimize.brentq(excess, 0.0, top, rtol=1e-6))
+    if excess(0.0) <= 0:
+        return 0.0
+    top = next((top for top in _TOPS if excess(top) <= 0), math.inf)
+    return float(scipy.optimize.brentq(excess, 0.0, top, rtol=1e-6)) if top < math.inf else top
