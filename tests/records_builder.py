@@ -431,7 +431,7 @@ class _Maker:
         plain = LoadGenTest(
             valid=True, why_invalid="", queries=100, samples=100 * case.batch,
             percentiles_ns={"50.00": int(level_ns), "90.00": int(1.05 * level_ns), "99.00": int(1.1 * level_ns)},
-            per_second=1e9 * case.batch / level_ns, elapsed_ns=int(1e9),
+            per_second=1e9 * case.batch / level_ns, elapsed_ns=int(max(1e9, 200 * level_ns)),
             summary="MLPerf Results Summary\nResult is : VALID",
         )  # fmt: skip
         tests: tuple[LoadGenTest, ...] = (plain,)

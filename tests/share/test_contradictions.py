@@ -12,6 +12,7 @@ from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
 from tests.commands import ROOT, run
 from tests.compare import pairs
+from tests.judged import ITEMS, judged_run
 from tests.records_builder import make_run
 from tests.share.evidence import broken, check, leave, small
 
@@ -23,6 +24,18 @@ PARITY: Place = (*LAUNCH, "parity")
 TRAINED = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("training",), max_calls=5)
 CONVERGED = make_run(models=("mlp",), backends=("jax",), scenarios=("convergence",), max_calls=5)
 DRIVEN = make_run(models=("bert",), backends=("torch",), scenarios=("loadgen-server",), max_calls=5)
+STREAMED = make_run(models=("bert",), backends=("torch",), scenarios=("loadgen-single-stream",), max_calls=5)
+JUDGED = judged_run()
+TEST: Place = (*LAUNCH, "loadgen", "tests", 0)
+TRAINING: Place = (*LAUNCH, "convergence")
+RIGHT: Place = ("accuracies", 0, "right")
+TEXT = """Scenario : Server
+Result is : VALID
+  Min queries satisfied : Yes
+99.00 percentile latency (ns)   : 7
+target_qps : 9
+target_latency (ns): 5
+"""
 FIRST = small().blocks[0].generations[0]
 STEAL = [{"signal": "steal", "value": 0.01, "limit": 0.02}]
 FAILED = {"stage": "load", "kind": "crashed", "message": "It ended."}
@@ -119,6 +132,30 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "onnxruntime is measured twice to the nanosecond": (
         small(), ("blocks", 0, "generations", 2, "rounds"), msgspec.to_builtins(FIRST.rounds),
     ),
+    "a test of torch in another scenario": (DRIVEN, (*LAUNCH, "loadgen", "scenario"), "Offline"),
+    "cannot have said: 99.00 percentile latency (ns), target_latency (ns), target_qps": (
+        DRIVEN, (*TEST, "summary"), f"{TEXT}.",
+    ),
+    "cannot have said: Result is": (STREAMED, (*TEST, "summary"), "Result is : INVALID\n."),
+    "cannot have said: Scenario": (STREAMED, (*TEST, "summary"), "Scenario : Offline\n."),
+    "cannot have said: Samples per second": (STREAMED, (*TEST, "summary"), "Samples per second: 1\n."),
+    "cannot have said: samples": (STREAMED, (*TEST, "samples"), 10**4),
+    "cannot have said: elapsed time": (STREAMED, (*TEST, "elapsed_ns"), 1),
+    "cannot have said: percentiles out of order": (STREAMED, (*TEST, "percentiles_ns"), {"90.00": 9, "50.00": 10}),
+    "cannot have said: late": (DRIVEN, (*TEST, "late"), 100),
+    "torch of which LoadGen cannot have said: late": (DRIVEN, (*LAUNCH, "loadgen", "target_ns"), 1),
+    "torch is measured twice to the nanosecond": (
+        DRIVEN, (*LAUNCH, "loadgen"), msgspec.to_builtins(DRIVEN.blocks[0].generations[1].launches[0].loadgen),
+    ),
+    "mlp/convergence/fp32/b64/t2/cpu: jax is measured twice": (
+        CONVERGED, TRAINING, msgspec.to_builtins(CONVERGED.blocks[0].generations[1].launches[0].convergence),
+    ),
+    "trainings with different targets": (CONVERGED, (*TRAINING, "target"), 0.1),
+    "trainings that began otherwise than their generation's seed says": (CONVERGED, (*TRAINING, "seed"), 1),
+    "evaluations that no training has": (CONVERGED, (*TRAINING, "points", 0, "elapsed_ns"), 10**12),
+    "called right without labels": (JUDGED, ("data_sets", 0, "labels"), []),
+    "right and not among the first five": (JUDGED, (*RIGHT, "top-5"), [0] * ITEMS),
+    "are neither right nor wrong": (JUDGED, (*RIGHT, "top-5"), [2] * ITEMS),
     "that is valid and invalid": (DRIVEN, (*LAUNCH, "loadgen", "tests", 0, "why_invalid"), "Too few queries."),
 }  # fmt: skip
 
@@ -129,7 +166,7 @@ def test_calls_that_fit_into_no_window_are_a_contradiction(field: str, value: in
     assert [each.endswith("that is shorter than its calls") for each in said] == [True]
 
 
-@pytest.mark.parametrize("of", [small(), TRAINED, CONVERGED, DRIVEN, make_run(max_calls=5)])
+@pytest.mark.parametrize("of", [small(), TRAINED, CONVERGED, DRIVEN, STREAMED, JUDGED, make_run(max_calls=5)])
 def test_a_run_as_it_was_measured_agrees_with_itself(of: Run) -> None:
     assert list(contradictions.of(of)) == []
 

@@ -16,7 +16,7 @@ from levelfield.images.catalogue import stem
 from levelfield.options.registry import typed
 from levelfield.record.disturbance import Disturbed
 from levelfield.record.references import split_python
-from levelfield.record.schema import Absent, Arm, Block, Case, Launch, OwnFile, Parity, Run, Turn, Window
+from levelfield.record.schema import Absent, Arm, Block, Case, Launch, LoadGenTest, OwnFile, Parity, Run, Turn, Window
 from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
 
@@ -145,8 +145,7 @@ def _times(run: Run) -> Iterator[str]:
 
 
 def _moment(text: str) -> datetime:
-    read = datetime.fromisoformat(text)
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
+    return (read := datetime.fromisoformat(text)).replace(tzinfo=read.tzinfo or UTC)
 
 
 def _windows_s(taken: Iterable[Turn]) -> float:
@@ -157,10 +156,12 @@ def _copies(run: Run) -> Iterator[str]:
     """Yield which measurements are others again, to the nanosecond; one launch of the canary serves the whole run."""
     seen: set[object] = set()
     for block in run.blocks:
-        own = (launch for _, launch in launches(block) if launch.arm != block.canary)
+        own = [launch for _, launch in launches(block) if launch.arm != block.canary]
         fresh = [(launch.arm, launch.startup) for launch in own if launch.startup and launch.startup.start_ns]
         windows = [(turn.arm, turn.window) for *_, turn in turns(block) if turn.window is not None]
-        for arm, measured in (*fresh, *windows):
+        tests = [(each.arm, msgspec.json.encode(test)) for each in own if each.loadgen for test in each.loadgen.tests]
+        trained = [(each.arm, each.convergence.points) for each in own if each.convergence and each.convergence.points]
+        for arm, measured in (*fresh, *windows, *tests, *trained):
             if measured in seen:
                 yield f"{one_line(block.case.id)}: {one_line(arm)} is measured twice to the nanosecond"
             seen.add(measured)
@@ -228,6 +229,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         yield "arms with different tolerances"
     if len({each.weights_sha256 for each in own if each.weights_sha256}) > 1:
         yield "arms with different weights"
+    yield from _trained(run, block)
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
         if {each.arm for each in generation.launches} - known:
@@ -269,22 +271,64 @@ def _disturbed(reasons: Disturbed) -> Iterator[str]:
 
 
 def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
-    for parity in (launch.parity, launch.parity_after):
-        if parity is None:
-            continue
-        canary = launch.arm == block.canary
-        case, of_own = (_CANARY, False) if canary else (block.case, own)
+    for parity in filter(None, (launch.parity, launch.parity_after)):
+        case, of_own = (_CANARY, False) if launch.arm == block.canary else (block.case, own)
         wrong = list(_errors(parity, case.precision, own=of_own)) if parity.equal else []
         wrong += tolerances.of(parity, case, own=of_own)
         wrong += list(_out_of_range(parity))
         wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
         yield from (f"the answer of {one_line(launch.arm)}: {said}" for said in wrong)
-    before, after = launch.parity, launch.parity_after
-    if before is not None and after is not None and before.equal and not after.equal:
+    if launch.parity and launch.parity_after and launch.parity.equal and not launch.parity_after.equal:
         yield f"the answer of {one_line(launch.arm)} is equal, and was not after its windows"
-    for test in launch.loadgen.tests if launch.loadgen is not None else ():
+    driven = launch.loadgen
+    for test in driven.tests if driven is not None else ():
         if test.valid == bool(test.why_invalid):
             yield f"a test of {one_line(launch.arm)} that is valid and invalid"
+        if driven is None or driven.scenario != block.case.definition.driven_as:
+            yield f"a test of {one_line(launch.arm)} in another scenario"
+        elif unlike := ", ".join(dict.fromkeys(_unlike_loadgen(test, driven.scenario, driven.target_ns))):
+            yield f"a test of {one_line(launch.arm)} of which LoadGen cannot have said: {one_line(unlike)}"
+
+
+def _unlike_loadgen(test: LoadGenTest, scenario: str, target_ns: int | None) -> Iterator[str]:
+    """Yield what is not in LoadGen's text, which has rates of six digits and no verdict on few queries, or in none."""
+    pairs = (line.partition(":")[::2] for line in test.summary.splitlines()[:-1])
+    said = {name.strip(): value.strip() for name, value in pairs}
+    known = {f"{name} percentile latency (ns)": str(value) for name, value in test.percentiles_ns.items()}
+    known |= {"Scenario": scenario} | ({} if target_ns is None else {"target_latency (ns)": str(target_ns)})
+    if test.valid or said.get("Min queries satisfied") == "Yes":
+        known["Result is"] = "VALID" if test.valid else "INVALID"
+    yield from (name for name, value in known.items() if said.get(name, value) != value)
+    for name, rate in (("Samples per second", test.per_second), ("target_qps", test.offered_per_second)):
+        if isinstance(rate, float) and not math.isclose(float(said.get(name, rate)), rate, rel_tol=1e-4):
+            yield name
+    if test.queries > test.samples or (scenario in {"SingleStream", "Server"} and test.queries < test.samples):
+        yield "samples"
+    ordered = sorted(test.percentiles_ns.items(), key=lambda each: float(each[0]))
+    behind = [(time_ns, test.queries - int(test.queries * float(name) / 100)) for name, time_ns in ordered]
+    if any(first > second for (first, _), (second, _) in itertools.pairwise(behind)):
+        yield "percentiles out of order"
+    took_ns = [each * (n if scenario in {"SingleStream", "MultiStream"} else 1) for each, n in behind]
+    took_ns += [round(1e9 * (test.samples - 1) / test.per_second)] if isinstance(test.per_second, float) else []
+    if max(took_ns, default=0) > CLOCKS_AGREE * test.elapsed_ns:
+        yield "elapsed time"
+    if isinstance(late := test.late, int) and target_ns is not None:
+        yield from ("late" for each, n in behind if (late < n - 1 if each > target_ns else late > n))
+
+
+def _trained(run: Run, block: Block) -> Iterator[str]:
+    known = [(at.index, launch.convergence) for at, launch in launches(block) if launch.convergence is not None]
+    begun = {(index, each.seed, each.weights_sha256, each.inputs_sha256) for index, each in known}
+    if any(seed != index for index, seed, *_ in begun) or len(begun) > len({index for index, _ in known}):
+        yield "trainings that began otherwise than their generation's seed says"
+    goals = {(each.network, each.limit, each.target) for _, each in known}
+    if len(goals) > 1 or any(target != (run.settings.target or target) for *_, target in goals):
+        yield "trainings with different targets"
+    for _, each in known:
+        taken = [(point.step, point.elapsed_ns, point.accuracy) for point in each.points]
+        pairs = itertools.pairwise([(0, 0, 0.0), *taken, (each.limit + 1, math.inf, each.target)])
+        if not all(a[0] < b[0] and a[1] < b[1] and 0 <= b[2] <= 1 for a, b in pairs):
+            yield "evaluations that no training has"
 
 
 def _out_of_range(parity: Parity) -> Iterator[str]:
@@ -326,7 +370,13 @@ def _answers(run: Run) -> Iterator[str]:
     labels = {(each.task, each.model): each.labels for each in run.data_sets}
     for found in run.accuracies:
         true = labels.get((found.task, found.model), ())
+        named, given = f"answers of {one_line(found.arm)} to {one_line(found.task)}", found.right
+        first, near = given.get("top-1", ()), given.get("top-5", ())
+        if {*itertools.chain(*given.values())} - {0, 1} or any(map(int.__gt__, first, near)):
+            yield f"{named} that are neither right nor wrong, or right and not among the first five"
+        if not true and given.keys() & {"top-1", "top-5", "accuracy"}:
+            yield f"{named} that are called right without labels"
         for metric in ("top-1", "accuracy"):
             right = tuple(int(answer == label) for answer, label in zip(found.answers, true, strict=False))
-            if right and found.right.get(metric, right) != right:
-                yield f"answers of {one_line(found.arm)} to {one_line(found.task)} that are called right otherwise"
+            if right and given.get(metric, right) != right:
+                yield f"{named} that are called right otherwise"
