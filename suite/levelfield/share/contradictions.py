@@ -137,7 +137,8 @@ def _times(run: Run) -> Iterator[str]:
         made = [
             (each.index, min(map(_moment, of_arms)), _windows_s(turn for one in each.rounds for turn in one.turns))
             for each in block.generations
-            if (of_arms := [launch.started for launch in each.launches if launch.arm != block.canary])
+            # What measures how a launch begins shares only some of its launches, in another order.
+            if block.case.timed and (of_arms := [one.started for one in each.launches if one.arm != block.canary])
         ]
         for (index, first, lasted_s), (number, second, _) in itertools.pairwise(made):
             if lasted_s > CLOCKS_AGREE * (second - first).total_seconds() + SLACK_S:
