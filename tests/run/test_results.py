@@ -54,7 +54,7 @@ def test_a_run_that_was_measured_has_a_page_a_statement_and_a_place_in_the_histo
 def test_a_run_whose_budget_was_too_short_says_how_to_go_on(tmp_path: Path) -> None:
     spent = warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20)
     text = shown(msgspec.structs.replace(small(), warnings=(spent,)), tmp_path / "a run", measured=True)
-    assert "About --budget 2m would be enough, or --budget 1m with --resume 'a run'" in text
+    assert f"About --budget 2m would be enough, or --budget 1m with --resume 'a run' --reports {tmp_path};" in text
 
 
 def test_what_was_measured_is_kept_where_it_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

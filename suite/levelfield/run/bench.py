@@ -1,6 +1,5 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
-import shlex
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -25,7 +24,7 @@ from levelfield.record.warnings import BUDGET_SPENT
 from levelfield.report.progress import opened
 from levelfield.report.sentences import join
 from levelfield.run import first_ranking
-from levelfield.run.options import Options, elsewhere
+from levelfield.run.options import Options, again
 from levelfield.run.results import show_result, something_left
 from levelfield.run.start import announce, check_readable, check_same, start_run
 from levelfield.schedule import data_sets, roofline
@@ -173,7 +172,7 @@ def conduct(
                 budget_seconds=more_seconds(options) if resumed is not None else None,
                 undecided=undecided,
             )
-            _measure(run, folder, console, options.go_on.replace("{run}", _again(folder, options.command)))
+            _measure(run, folder, console, options.go_on.replace("{run}", again(folder, options.command)))
         finally:
             remove_caches(resources.caches)
     return folder
@@ -204,7 +203,7 @@ def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
             fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} "
-            f"{_again(folder, run.command)}.",
+            f"{again(folder, run.command)}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return NOT_DECIDED
@@ -322,16 +321,6 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
 
 def _finished(name: str) -> LevelfieldError:
     return LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
-
-
-def _again(folder: Path, command: Iterable[str]) -> str:
-    """Return the words that name a run to go on with, and the launcher that was typed for it."""
-    launcher = typed(command).get("--launcher", [])
-    return (
-        shlex.quote(folder.name)
-        + elsewhere(folder.parent)
-        + "".join(f" --launcher {shlex.quote(each)}" for each in launcher)
-    )
 
 
 def _check_launcher(run: Run, kind: str) -> None:

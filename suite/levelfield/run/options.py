@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
-from levelfield.options.registry import without_paths
+from levelfield.options.registry import typed, without_paths
 from levelfield.options.values import LoadGen
 from levelfield.paths import cache_root
 from levelfield.plan import Selection
@@ -89,6 +89,12 @@ class Own(msgspec.Struct, frozen=True):
 def elsewhere(reports: Path) -> str:
     """Return the option by which a command finds runs that are not where it looks by itself, with a blank before it."""
     return "" if reports == Options().reports else f" --reports {shlex.quote(str(reports))}"
+
+
+def again(folder: Path, command: Iterable[str]) -> str:
+    """Return the words that name a run to go on with, and the launcher that was typed for it."""
+    launchers = "".join(f" --launcher {shlex.quote(each)}" for each in typed(command).get("--launcher", []))
+    return f"{shlex.quote(folder.name)}{elsewhere(folder.parent)}{launchers}"
 
 
 def own_of(values: Sequence[str]) -> Own:

@@ -15,6 +15,7 @@ from levelfield.record import files, page
 from levelfield.record.schema import Run
 from levelfield.record.warnings import NOT_DECIDED, OF_AN_END, PRECISION_NOT_REACHED
 from levelfield.report import html, terminal
+from levelfield.run.options import again
 from levelfield.schedule.pacing import remaining_passes
 from levelfield.share import attestation
 
@@ -78,7 +79,7 @@ def show_result(
         if comparison is None:
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
         ends = dict.fromkeys(each.remedy for each in run.warnings if each.code in OF_AN_END)
-        named = f"--resume {shlex.quote(record.parent.name)}"
+        named = f"--resume {again(record.parent, run.command)}"
         missing += [each.replace("--resume", named, 1) for each in ends]
         missing.append(summaries.enter(record.parent, content, run, result))
     for text in filter(None, missing):
