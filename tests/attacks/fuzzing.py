@@ -33,14 +33,17 @@ def case(number: int, found: Mapping[str, Sequence[bytes]]) -> tuple[str, bytes]
     return name, mutated(rng, rng.choice((*readers.seeds(name), *found.get(name, ()))))
 
 
-def attempt(name: str, content: bytes, cache: Path) -> str:
-    """Return how a reader failed at a case; empty: it took the case, or refused it in one sentence."""
+def attempt(name: str, content: bytes, cache: Path, *, seconds: float = SECONDS) -> str:
+    """Return how a reader failed at a case; empty: it took the case, or refused it in one sentence.
+
+    `seconds`: processor time that it may take.
+    """
     place = Path(tempfile.mkdtemp(prefix="case-", dir=cache))
     os.environ["LEVELFIELD_CACHE"] = str(place / "cache")
     folder = place / "folder"
     folder.mkdir()
     before = signal.signal(signal.SIGPROF, _too_slow)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -60,4 +63,4 @@ def attempt(name: str, content: bytes, cache: Path) -> str:
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
     del number, frame
-    raise _TooSlowError(f"It takes longer than {SECONDS:g} s of processor time.")
+    raise _TooSlowError("It takes longer than it may in processor time.")

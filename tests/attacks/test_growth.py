@@ -25,6 +25,8 @@ LONGEST = 1 << 20
 """Bytes at which growing ends: what a reader takes in less than `ENOUGH_S` then is fast enough."""
 ENOUGH_S = 0.3
 MOST = 3.0
+LIMIT_S = 30.0
+"""Processor time after which a case is given up, whatever it grew from."""
 PLACES = 3
 """Lists of a document that grow, each in its turn."""
 LEAVES = 40
@@ -272,7 +274,7 @@ def cost(name: str, content: bytes, cache: Path, *, best_of: int) -> float:
     taken = []
     for _ in range(best_of):
         before = os.times()
-        failure = fuzzing.attempt(name, content, cache)
+        failure = fuzzing.attempt(name, content, cache, seconds=LIMIT_S)
         after = os.times()
         taken.append(sum(after[:4]) - sum(before[:4]))  # children, too
         assert not failure, failure
