@@ -127,10 +127,11 @@ def _lines(found: Simulated) -> Iterator[str]:
         f"{_whole(STRAY_SHARE)} of all.\n"
     )
     yield from table(
-        ("hour", "strays:", "launches:", "lead, median:", "lead, nine of ten:", "every arm, median:"),
+        ("hour", "strays:", "launches:", "lead, median:", "lead, nine of ten:", "every arm, median:",
+         "all hold:"),
         (
             (each.hour, _whole(each.strays), str(each.launches), _percent(each.lead), _percent(each.lead_9_of_10),
-             _percent(each.every))
+             _percent(each.every), _percent(each.together))
             for each in study.widths
         ),
     )  # fmt: skip

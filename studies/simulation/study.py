@@ -1,7 +1,7 @@
 """The questions that are answered by simulation, each under the very rules of the product."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
 from levelfield.statistics import bracket
 from levelfield.statistics.arrays import Floats, without_missing
-from levelfield.statistics.ranking import rank
+from levelfield.statistics.ranking import ArmRank, rank
 from levelfield.statistics.student import FIRST_LOOK as FEWEST
 from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, mean_of
 from levelfield.statistics.verdicts import Verdict
@@ -87,6 +87,8 @@ class Widths(msgspec.Struct, frozen=True):
     """The quantile below which nine of ten runs are."""
     every: float
     """Of every arm over the best: median."""
+    together: float
+    """Share of blocks in which all intervals hold."""
 
 
 class Alarms(msgspec.Struct, frozen=True):
@@ -215,21 +217,27 @@ def _coverages(hour: str, block: Measured) -> Iterator[Coverage]:
 
 def _widths(rng: np.random.Generator, hour: str, block: Measured) -> Iterator[Widths]:
     for strays, levels in ((0.0, block.levels), (STRAY_SHARE, _with_strays(rng, block.levels))):
-        ratios = levels[:, :, 1:] - levels[:, :, :1]
-        for launches in range(7, 11):
-            runs = [run[:launches].T for run in ratios[: len(ratios) // 4]]
-            halves = np.array([[_half(column, levels.shape[2] - 1) for column in run] for run in runs])
+        for launches in (MIN_LAUNCHES, *range(7, 11)):
+            blocks = [rank(run[:launches]) for run in levels[: len(levels) // 4]]
+            halves = np.array([_halves(block) for block in blocks])
             lead, nine = float(np.nanmedian(halves[:, 0])), float(np.nanquantile(halves[:, 0], 0.9))
-            yield Widths(hour, strays, launches, lead, nine, every=float(np.nanmedian(halves)))
+            together = float(np.mean([all(map(_holds, block)) for block in blocks]))
+            yield Widths(hour, strays, launches, lead, nine, float(np.nanmedian(halves)), together)
 
 
 def _with_strays(rng: np.random.Generator, levels: Floats) -> Floats:
     return levels + np.where(rng.random(levels.shape) < STRAY_SHARE, STRAY, 0.0)
 
 
-def _half(ratios: Floats, comparisons: int) -> float:
-    values = without_missing(ratios)
-    return mean_of(values).half_width(0.95, comparisons=comparisons) if values.size >= MIN_LAUNCHES else math.nan
+def _halves(block: Sequence[ArmRank]) -> list[float]:
+    """Return the half widths of all arms but the first, which is the best; NaN: not ranked."""
+    found = {each.arm: each.half_width for each in block}
+    return [math.nan if (half := found[arm]) is None else half for arm in range(1, len(SEVEN))]
+
+
+def _holds(arm: ArmRank) -> bool:
+    ratio = math.exp(SEVEN[arm.arm].level - SEVEN[0].level)
+    return arm.low is None or arm.high is None or arm.low <= ratio <= arm.high
 
 
 def _alarms(rng: np.random.Generator, hour: str, blocks: int) -> Iterator[Alarms]:

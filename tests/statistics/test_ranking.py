@@ -62,6 +62,41 @@ def test_the_true_best_has_rank_1_and_all_intervals_hold(case: str, generations:
     assert together / experiments >= 0.95
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("noise", ["normal", "heavy tails"])
+@pytest.mark.parametrize("arms", [3, 4, 5, 7])
+@pytest.mark.parametrize("unlike", ["none", "the best is noisy", "two are steady", "one is noisy", "sixfold"])
+def test_intervals_hold_together_however_unlike_the_spreads_that_they_lean_on(
+    unlike: str, arms: int, noise: simulated.Noise
+) -> None:
+    rng = np.random.default_rng([arms, len(unlike)])
+    steady = np.ones(arms)
+    scale = {
+        "none": steady,
+        "the best is noisy": np.where(np.arange(arms) == 0, 3.0, steady),
+        "two are steady": np.where(np.arange(arms) < 2, steady, 4.0),
+        "one is noisy": np.where(np.arange(arms) == arms - 1, 4.0, steady),
+        "sixfold": np.geomspace(1, 6, arms),
+    }[unlike]
+    truth = np.where(np.arange(arms) == 0, 0.0, 2.0)  # far behind: which one is the best is known
+    experiments = 1000
+    blocks = simulated.levels(rng, experiments, truth=truth, generations=5, rounds=2, noise=noise, scale=scale)
+    missed = np.mean([not hold(rank(levels), truth) for levels in blocks])
+    assert missed <= at_most(0.05, experiments)
+
+
+def test_seven_arms_tell_one_another_how_much_launches_vary() -> None:
+    """Five launches of seven equal arms: intervals are a quarter narrower than those of each pair alone."""
+    rng = np.random.default_rng(8)
+    truth = np.array([0.0, *[2.0] * 6])
+    blocks = simulated.levels(rng, 300, truth=truth, generations=5, rounds=2)
+    widths = []
+    for levels in blocks:
+        alone = [ratio_interval(levels[:, arm], levels[:, 0]).mean.half_width(0.95, comparisons=6) for arm in range(7)]
+        widths += [known(each.half_width) / alone[each.arm] for each in rank(levels) if each.arm]
+    assert 0.65 < np.median(widths) < 0.8
+
+
 def hold(ranks: list[ArmRank], truth: NDArray[np.float64]) -> bool:
     """Say whether all intervals against the best hold together."""
     best = truth.min()

@@ -8,7 +8,7 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from levelfield.statistics.student import FIRST_LOOK, MIN_LAUNCHES, TRIMMED_FROM, EndedBy, half_width, mean_of, trimmed
+from levelfield.statistics.student import FIRST_LOOK, MIN_LAUNCHES, TRIMMED_FROM, EndedBy, LaunchMean, mean_of, trimmed
 
 MOST = 80
 EXPERIMENTS = 20_000
@@ -35,7 +35,7 @@ def _covered(noise: str, target: float, *, widened: bool = True) -> float:
     n = np.arange(MIN_LAUNCHES, MOST + 1)
     means = values.cumsum(axis=1)[:, MIN_LAUNCHES - 1 :] / n
     spreads = np.sqrt(((values**2).cumsum(axis=1)[:, MIN_LAUNCHES - 1 :] - n * means**2) / (n - 1))
-    unit = np.array([half_width(1.0, int(k), confidence=0.95, ended=EndedBy.PRECISION) for k in n])
+    unit = np.array([LaunchMean(0.0, 1.0, int(k), EndedBy.PRECISION).half_width(0.95) for k in n])
     if not widened:
         unit = scipy.special.stdtrit(n - 1, 0.975) / np.sqrt(n)
     widths = unit * spreads
@@ -77,7 +77,7 @@ def test_looks_are_simulated_as_they_are_taken() -> None:
 def _false_verdicts(noise: str, alpha: float) -> float:
     """Share of experiments in which a look after any launch from the fourth on rejects the truth (0)."""
     means, spreads, n = _looks(noise)
-    unit = np.array([half_width(1.0, int(k), confidence=1 - alpha, ended=EndedBy.VERDICT) for k in n])
+    unit = np.array([LaunchMean(0.0, 1.0, int(k), EndedBy.VERDICT).half_width(1 - alpha) for k in n])
     return float((np.abs(means) > unit * spreads).any(axis=1).mean())
 
 

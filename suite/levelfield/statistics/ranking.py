@@ -30,6 +30,14 @@ repairs that:
 * Where they hold, no arm is significantly faster than *k*, so *k* is a **candidate**: an arm than which none is.
 * So the ratio of any arm to the best lies within the union of its intervals against the candidates.
 
+**How much do launches vary?** Five launches say little of it: Student's quantile for six comparisons is 4.9 then, and
+3.5 with eight degrees of freedom. So the variance of a pair leans on those of the other pairs, as if there were so many
+launches more as there are other arms, four at most: a moderated t test (Smyth 2004), with a weight that is fixed
+beforehand. What the pair leans on is the mean log variance of the pairs that its arms are in, without the bias that
+the logarithm of a sampled variance has. So a noisy arm's pairs lean on a larger variance than those of steady arms. In
+simulation, with spreads that differ up to sixfold, the intervals hold together as often as plain ones do. Where
+verdicts or the precision end a run, for two arms, and where a pair does not vary at all, nothing is leaned on.
+
 An interval that begins at 1 excludes nothing: the arm may be as fast as the best. An arm of rank 2 can have such an
 interval where several arms share rank 1 and it is not known which of them is the best.
 
@@ -39,6 +47,8 @@ J. P. Shaffer (1986). Modified sequentially rejective multiple test procedures. 
 H. Finner (1999). Stepwise multiple test procedures and control of directional errors. Annals of Statistics 27, 274–289.
 J. C. Hsu (1984). Constrained simultaneous confidence intervals for multiple comparisons with the best. Annals of
 Statistics 12, 1136–1144.
+G. K. Smyth (2004). Linear models and empirical Bayes methods for assessing differential expression in microarray
+experiments. Statistical Applications in Genetics and Molecular Biology 3, article 3.
 M. Mohamad, J. Goeman, E. van Zwet (2019). Simultaneous confidence intervals for ranks with application to ranking
 institutions. arXiv:1812.05507 (ranks as counts of significant differences).
 """
@@ -46,15 +56,19 @@ institutions. arXiv:1812.05507 (ranks as counts of significant differences).
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from levelfield.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from levelfield.statistics.student import EndedBy, LaunchMean, fewest_launches, mean_of
 from levelfield.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
+
+MOST_PRIOR_FREEDOM = 4
+"""Degrees of freedom that the variance of a pair has from other pairs at the most: as many as five launches have."""
 
 
 class ArmRank(msgspec.Struct, frozen=True):
@@ -155,7 +169,7 @@ class _Pair(msgspec.Struct, frozen=True):
 def _compare(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
-    pairs = [_pair(levels, *pair, ended) for pair in itertools.combinations(range(arms), 2)]
+    pairs = _moderated([_pair(levels, *pair, ended) for pair in itertools.combinations(range(arms), 2)], arms, ended)
     mean = np.zeros((arms, arms))
     half = np.zeros((arms, arms))
     for pair in pairs:
@@ -181,6 +195,27 @@ def _pair(levels: Floats, first: int, second: int, ended: EndedBy) -> _Pair:
     if mean.value >= 0:
         return _Pair(first, second, mean)
     return _Pair(second, first, msgspec.structs.replace(mean, value=-mean.value))
+
+
+def _moderated(pairs: Sequence[_Pair], arms: int, ended: EndedBy) -> Sequence[_Pair]:
+    """Let the variance of every pair lean on those of the pairs that share an arm with it."""
+    prior_freedom = min(arms - 2, MOST_PRIOR_FREEDOM)
+    if ended is not EndedBy.PLAN or prior_freedom < 1 or not all(pair.mean.spread for pair in pairs):
+        return pairs
+    log_variances = np.zeros((arms, arms))
+    for pair in pairs:
+        half = pair.mean.freedom / 2
+        unbiased = 2 * math.log(pair.mean.spread) - float(scipy.special.digamma(half)) + math.log(half)
+        log_variances[pair.slow, pair.fast] = log_variances[pair.fast, pair.slow] = unbiased
+    of_arm = log_variances.sum(axis=1) / (arms - 1)
+
+    def moderated(pair: _Pair) -> _Pair:
+        own, prior = pair.mean.freedom, math.exp((of_arm[pair.slow] + of_arm[pair.fast]) / 2)
+        variance = (own * pair.mean.spread**2 + prior_freedom * prior) / (own + prior_freedom)
+        mean = msgspec.structs.replace(pair.mean, spread=math.sqrt(variance), prior_freedom=prior_freedom)
+        return msgspec.structs.replace(pair, mean=mean)
+
+    return [moderated(pair) for pair in pairs]
 
 
 def _separated(

@@ -143,32 +143,6 @@ def look_cost(launches: int, ended: EndedBy) -> float:
     return LOOK_COST * launches if ended is EndedBy.VERDICT else 1.0
 
 
-def half_width(
-    spread: float, launches: int, *, confidence: float, ended: EndedBy = EndedBy.PLAN, comparisons: int = 1
-) -> float:
-    """Return the half-width of the interval of a mean over `launches` values.
-
-    `spread`: as `LaunchMean.spread`, log scale. `launches`: number of values, at least 2. `confidence`: of all
-    comparisons together. `ended`: what was allowed to decide how many launches there are. `comparisons`: number of
-    intervals that shall hold at the same time (Bonferroni). Returns: half-width, log scale.
-    """
-    tail = (1 - confidence) / (2 * comparisons * look_cost(launches, ended))
-    critical = float(scipy.special.stdtrit(freedom(launches, ended), 1 - tail))
-    return critical * spread / math.sqrt(launches) * widening(launches, ended)
-
-
-def two_sided_p(mean: float, standard_error: float, launches: int, *, ended: EndedBy = EndedBy.PLAN) -> float:
-    """Return the p value of *the mean is zero*, in agreement with `half_width`.
-
-    `mean`, `standard_error`: of the values, and of their mean; log scale. `launches`, `ended`: as in `half_width`.
-    Returns: with zero spread, 1 if the mean is exactly zero and 0 otherwise.
-    """
-    if standard_error == 0:
-        return 1.0 if mean == 0 else 0.0
-    t = abs(mean) / (standard_error * widening(launches, ended))
-    return min(1.0, float(2 * scipy.special.stdtr(freedom(launches, ended), -t)) * look_cost(launches, ended))
-
-
 class LaunchMean(msgspec.Struct, frozen=True):
     """Mean over launches of one value each, log scale, with what its interval and its p value follow from."""
 
@@ -179,6 +153,13 @@ class LaunchMean(msgspec.Struct, frozen=True):
     launches: int
     ended: EndedBy = EndedBy.PLAN
     """What was allowed to decide how many launches there are."""
+    prior_freedom: int = 0
+    """Degrees of freedom that the spread has from other comparisons (`statistics.ranking`)."""
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the spread."""
+        return freedom(self.launches, self.ended) + self.prior_freedom
 
     @property
     def standard_error(self) -> float:
@@ -187,15 +168,21 @@ class LaunchMean(msgspec.Struct, frozen=True):
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of *the mean is zero*."""
-        return two_sided_p(self.value, self.standard_error, self.launches, ended=self.ended)
+        """Two-sided, of *the mean is zero*; with zero spread, 1 if it is exactly zero and 0 otherwise."""
+        if self.spread == 0:
+            return 1.0 if self.value == 0 else 0.0
+        t = abs(self.value) / (self.standard_error * widening(self.launches, self.ended))
+        return min(1.0, float(2 * scipy.special.stdtr(self.freedom, -t)) * look_cost(self.launches, self.ended))
 
     def half_width(self, confidence: float, *, comparisons: int = 1) -> float:
-        """Return the half-width of the interval, as the function of that name.
+        """Return the half-width of the interval, log scale.
 
-        `confidence`: of all comparisons together. `comparisons`: number of intervals that shall hold at the same time.
+        `confidence`: of all comparisons together. `comparisons`: number of intervals that shall hold at the same time
+        (Bonferroni).
         """
-        return half_width(self.spread, self.launches, confidence=confidence, ended=self.ended, comparisons=comparisons)
+        tail = (1 - confidence) / (2 * comparisons * look_cost(self.launches, self.ended))
+        critical = float(scipy.special.stdtrit(self.freedom, 1 - tail))
+        return critical * self.standard_error * widening(self.launches, self.ended)
 
 
 def mean_of(values: Floats, ended: EndedBy = EndedBy.PLAN) -> LaunchMean:
