@@ -41,11 +41,12 @@ if [ -z "$made" ] && [ -n "${BASELINE:-}${GATE:-}" ]; then
     echo "No run was made, and nothing is compared."
     worst 2
 elif [ -n "${BASELINE:-}" ]; then
-    set -- $(runs | grep -xF -B 2 -e "$made")
-    if [ "$#" = 3 ]; then
-        compared comparison --baseline "$BASELINE" "$@"
+    runs | grep -xF -B 2 -e "$made" >"$earlier"
+    if [ "$(wc -l <"$earlier")" -ge 3 ]; then
+        { IFS= read -r first && IFS= read -r second && IFS= read -r third; } <"$earlier"
+        compared comparison --baseline "$BASELINE" "$first" "$second" "$third"
     else
-        echo "Runs so far: $#. A comparison with $BASELINE takes three."
+        echo "Runs so far: $(wc -l <"$earlier"). A comparison with $BASELINE takes three."
     fi
 fi
 if [ -n "${GATE:-}" ] && [ -n "$made" ]; then

@@ -203,10 +203,14 @@ def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
     return program(folder / "tool", text)
 
 
-def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> None:
-    done = recipe("nightly.sh", folder=tmp_path, LEVELFIELD=nights(tmp_path), BASELINE="good")
+@pytest.mark.parametrize("reports", ["reports", "my reports"])
+def test_the_last_three_nights_are_held_against_a_baseline(reports: str, tmp_path: Path) -> None:
+    tool = nights(tmp_path)
+    (tmp_path / "reports").rename(tmp_path / reports)
+    Path(tool).write_text(Path(tool).read_text(encoding="utf-8").replace("reports/2", f"'{reports}'/2"))
+    done = recipe("nightly.sh", folder=tmp_path, LEVELFIELD=tool, BASELINE="good", REPORTS=reports)
     assert done.returncode in {0, 1, 3}, done.stdout + done.stderr
-    page = (tmp_path / "reports" / "comparison.md").read_text(encoding="utf-8")
+    page = (tmp_path / reports / "comparison.md").read_text(encoding="utf-8")
     assert "Old: `baseline good` · new: `3 runs`" in page
     assert (tmp_path / "site" / "index.html").is_file()
 

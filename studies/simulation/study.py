@@ -221,7 +221,7 @@ def _widths(rng: np.random.Generator, hour: str, block: Measured) -> Iterator[Wi
             blocks = [rank(run[:launches]) for run in levels[: len(levels) // 4]]
             halves = np.array([_halves(block) for block in blocks])
             lead, nine = float(np.nanmedian(halves[:, 0])), float(np.nanquantile(halves[:, 0], 0.9))
-            together = float(np.mean([all(map(_holds, block)) for block in blocks]))
+            together = float(np.mean([_all_hold(block) for block in blocks]))
             yield Widths(hour, strays, launches, lead, nine, float(np.nanmedian(halves)), together)
 
 
@@ -235,9 +235,11 @@ def _halves(block: Sequence[ArmRank]) -> list[float]:
     return [math.nan if (half := found[arm]) is None else half for arm in range(1, len(SEVEN))]
 
 
-def _holds(arm: ArmRank) -> bool:
-    ratio = math.exp(SEVEN[arm.arm].level - SEVEN[0].level)
-    return arm.low is None or arm.high is None or arm.low <= ratio <= arm.high
+def _all_hold(block: Sequence[ArmRank]) -> bool:
+    """Return whether every interval holds the ratio to the best of the arms that are ranked."""
+    ranked = [(SEVEN[each.arm].level, each.low, each.high) for each in block if each.rank is not None]
+    best = min((level for level, _, _ in ranked), default=0.0)
+    return all(low <= math.exp(level - best) <= high for level, low, high in ranked if low and high)
 
 
 def _alarms(rng: np.random.Generator, hour: str, blocks: int) -> Iterator[Alarms]:

@@ -79,6 +79,14 @@ def test_a_baseline(place: Path) -> None:
     record.write_bytes(content)
 
 
+def test_a_copy_of_a_run_under_another_name_counts_once(tmp_path: Path) -> None:
+    made = run("one")
+    for each in (made, msgspec.structs.replace(made, id="copy")):
+        gates.keep(each, tmp_path / "reports")
+    command = commands.call("compare", "one", "copy", folder=tmp_path)
+    one_clear_sentence(command, "The runs one and copy hold the same measurements.")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -126,6 +126,7 @@ def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
         (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
         (["next", "half", "--all"], "--all is for sides that are image sets"),
         (["next", "edited"], "The upgrade edited was not begun here, or was changed since"),
+        (["verdict", "edited"], "The upgrade edited was not begun here, or was changed since"),
         (["next", "half"], "This is not the machine on which the upgrade half was begun"),
     ],
 )

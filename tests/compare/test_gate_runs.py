@@ -201,6 +201,23 @@ def test_a_shorter_run_is_not_compared(reports: Path) -> None:
         compared(reports, [sides.load(keep(made, reports))])
 
 
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({}, "other settings than the gate's runs"), ({"generations": "2"}, "are not those that the gate holds")],
+)
+def test_settings_that_were_taken_out_of_a_gate_or_changed_are_missed(
+    reports: Path, changes: dict[str, str], says: str
+) -> None:
+    gate = derive(reports)
+    settings = gate.settings | changes if changes else {}
+    (reports.parent / "gate.toml").write_bytes(file.content(msgspec.structs.replace(gate, settings=settings)))
+    made = record("other", 11)
+    generations = int(changes.get("generations", made.settings.generations))
+    made = msgspec.structs.replace(made, settings=msgspec.structs.replace(made.settings, generations=generations))
+    with pytest.raises(LevelfieldError, match=says):
+        compared(reports, [sides.load(keep(made, reports))])
+
+
 def shown(gate: NoiseGate) -> str:
     return " ".join(printed(partial(gate_runs.show, gate)).split())
 

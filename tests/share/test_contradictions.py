@@ -38,6 +38,7 @@ target_latency (ns): 5
 """
 FIRST = small().blocks[0].generations[0]
 STEAL = [{"signal": "steal", "value": 0.01, "limit": 0.02}]
+IMPORTED = {"tool": "pyperf", "version": "2", "sha256": "0" * 64, "recorded": "2026-11-21T10:15:00Z"}
 FAILED = {"stage": "load", "kind": "crashed", "message": "It ended."}
 
 
@@ -109,6 +110,16 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "the command asks for a slowdown": (small(), ("command",), ["levelfield", "bench", "--inject", "jax=5%"]),
     "a time that is yet to come": (small(), ("finished",), "2999-11-21T10:15:00Z"),
     "generations out of order": (small(), ("blocks", 0, "generations", 0, "index"), 9),
+    "or some are missing": (small(), ("blocks", 0, "generations", 2, "index"), 3),
+    "2 of 7 generations are missing, and nothing": (
+        changed(
+            small(), (("warnings",), [{"code": "budget-spent", "message": ""}]), (("settings", "budget_seconds"), None)
+        ),
+        ("blocks", 0, "planned_generations"),
+        7,
+    ),
+    "it holds what no file of pyperf does": (small(), ("imported",), IMPORTED),
+    "another --margin than the settings": (small(), ("command",), ["levelfield", "ab", "--margin", "1%"]),
     "999999995 of 1000000000 generations are missing, and nothing says why": (
         small(), ("blocks", 0, "planned_generations"), 10**9,
     ),

@@ -78,12 +78,13 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
             "The two folders have no node in common of which both hold a record.",
             fix="Nodes are paired by the names of their folders: name them alike.",
         )
-    if repeated := _digests(old) & _digests(new):
+    if repeated := _ids(old) & _ids(new):
         raise LevelfieldError(
             f"{units.plural(len(repeated), 'run')} of the old folder {'is' if len(repeated) == 1 else 'are'} also in "
             "the new one.",
             fix="Gather the runs before and after the roll-out into two folders: no run is of both.",
         )
+    sides.check_measured_once(run for side in (old, new) for runs in side.nodes.values() for run in runs)
     other = {node.name for node in both if changes.have_same_hardware((*node.old, *node.new)) is False}
     nodes = [node for node in both if node.name not in other]
     before = [run for node in nodes for run in node.old]
@@ -123,8 +124,8 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
     )
 
 
-def _digests(side: Gathered) -> set[str]:
-    return {run.facts.sha256 for runs in side.nodes.values() for run in runs}
+def _ids(side: Gathered) -> set[str]:
+    return {run.facts.id for runs in side.nodes.values() for run in runs}
 
 
 def _side(runs: Sequence[Reduced], nodes: Sequence[_Node]) -> Side:

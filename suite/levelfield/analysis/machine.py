@@ -89,7 +89,8 @@ def with_contended(ranking: "ranks.Ranking[types.Row]", found: States, ended: En
         return estimates.ratio(numerator, denominator, ended=ended)
 
     def with_both(row: types.Row) -> types.Row:
-        of_best = contended[best] if best is not None and row.rank is not None and row.arm != best else {}
+        beside = best is not None and row.rank is not None and row.arm != best and not found.starved
+        of_best = contended[best] if best is not None and beside else {}
         slowed = over(contended[row.arm], calm[row.arm])
         return msgspec.structs.replace(
             row, contended=over(contended[row.arm], of_best), slowed=slowed.value if slowed is not None else None

@@ -177,7 +177,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
     windows_of: WindowsOf = ""
     contended: Estimate | None = None
     """Cost relative to the arm that leads the case, both by windows in which the machine was contended; without an
-    interval where launches are too few. None: there are no such launches, or it leads."""
+    interval where launches are too few. None: it leads, no launch has such windows, or windows of every state count."""
     slowed: float | None = None
     """Its cost when the machine was contended over its cost when calm, launch by launch. None: launches with windows in
     both states are too few."""

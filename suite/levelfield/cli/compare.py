@@ -107,6 +107,7 @@ def compare(
         before = baselines.records(baselines.read(baseline, reports), reports)
     label = f"baseline {baseline}" if baseline is not None else ""
     first, loaded = sides.load_all(before), sides.load_all(after)
+    sides.check_measured_once((*first, *loaded))
     if gate_file is not None:
         from levelfield.compare import gate_runs
 

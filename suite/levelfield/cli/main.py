@@ -68,6 +68,7 @@ for _command in (
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
     terminals.guard_streams()
+    os.environ["PYTHONSAFEPATH"] = "1"  # a Python that a library starts takes no module from the current folder
     try:
         _refuse_empty(sys.argv[1:])
         with disk_space():

@@ -147,7 +147,7 @@ def verdict(
     from levelfield.run.upgrade import progress, store
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
-    state = store.load(name, reports)
+    state = store.load_own(name, reports)
     if one_way:
         state = progress.without_way_back(state)
     found = judge(state.design, store.load_phases(state, reports), accept)

@@ -222,6 +222,11 @@ def old_side(gate: gates.NoiseGate, reports: Path) -> tuple[list[Reduced], tuple
     there = msgspec.structs.replace(evidence, runs=tuple(gate.evidence[number] for number in at_hand))
     runs = sides.load_all(baselines.records(there, reports))
     for number, run in zip(at_hand, runs, strict=True):
+        if (settings_of(run), run.launcher, run.hardware) != (gate.settings, gate.launcher, gate.hardware):
+            raise LevelfieldError(
+                f"The settings and the hardware of {places[number]} are not those that the gate holds.",
+                fix="Derive the gate again: it was edited, or made by another version of Levelfield.",
+            )
         for case in gate.case:
             answer = run.answers.get((case.arm.id, case.question.id))
             cost = answer.cost if answer is not None else None
@@ -280,7 +285,10 @@ def check_comparable(gate: gates.NoiseGate, new: Sequence[Reduced]) -> None:
             )
         mine = settings_of(run) | {"launcher": run.launcher}
         theirs = gate.settings | {"launcher": gate.launcher}
-        other = [f"{name} ({theirs[name]} and {mine.get(name)})" for name in theirs if mine.get(name) != theirs[name]]
+        names = dict.fromkeys((*theirs, *mine))
+        other = [
+            f"{name} ({theirs.get(name)} and {mine.get(name)})" for name in names if mine.get(name) != theirs.get(name)
+        ]
         if other:
             raise LevelfieldError(
                 f"The run {phrases.clean(run.facts.id, 100)} was measured with other settings than the gate's runs: "

@@ -55,9 +55,15 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         kind="reproduce",
         old=Side(f"report {theirs.facts.id}", (theirs.facts,)),
         new=Side(f"here {ours.facts.id}", (ours.facts,)),
-        notes=(
-            numerics(drifts) or "No answer of the report could be compared.",
-            _speed(judged, allowed) if same is True else _order(theirs, ours),
+        notes=tuple(
+            filter(
+                None,
+                (
+                    numerics(drifts) or "No answer of the report could be compared.",
+                    _speed(judged, allowed) if same is True else "",
+                    _order(theirs, ours, same=same is True),
+                ),
+            )
         ),
         rows=judged,
         drifts=drifts,
@@ -157,8 +163,9 @@ def _answer(rows: Sequence[Row], drifts: Sequence[Drift], *, same: bool | None, 
     return f"{hardware}Of {plural(len(rows), 'result')}: {results}. Of {plural(len(drifts), 'answer')}: {parts}."
 
 
-def _order(theirs: Reduced, ours: Reduced) -> str:
+def _order(theirs: Reduced, ours: Reduced, *, same: bool) -> str:
     """Say whether the arms that both runs tell apart come in the same order, which other hardware can show, too."""
+    untimed = "" if same else " No time could be compared."
     apart, against = 0, []
     for case in theirs.cases:
         arms = [arm for arm, name in theirs.answers if name == case and _launches(ours, arm, case)]
@@ -169,10 +176,10 @@ def _order(theirs: Reduced, ours: Reduced) -> str:
             apart += len(told) == len(found)
             against += [f"{first} and {second} ({case})"] if len(set(told)) > 1 else []
     if not apart:
-        return "No time could be compared, and no two arms are told apart by both runs."
+        return "" if same else "No time could be compared, and no two arms are told apart by both runs."
     pairs = plural(apart, "pair of arms", "pairs of arms")
     if not against:
-        return f"The order is the report's in {pairs}: all that both runs tell apart. No time could be compared."
+        return f"The order is the report's in {pairs}: all that both runs tell apart.{untimed}"
     more = f" and {len(against) - 1} more" if len(against) > 1 else ""
     return f"The order is another in {len(against)} of {pairs} that both runs tell apart: {against[0]}{more}."
 

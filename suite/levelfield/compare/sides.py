@@ -49,6 +49,23 @@ def check_distinct(ids: Sequence[str]) -> None:
         raise LevelfieldError(f"The run {twice[:100]} is named twice.", fix=ONCE)
 
 
+_TELLING = 3
+"""Launches whose costs, all the same to the last digit, are no coincidence."""
+
+
+def check_measured_once(runs: Iterable[Reduced]) -> None:
+    """Refuse runs that hold the same measurements, under whatever names (LevelfieldError): one would count twice."""
+    seen: dict[tuple[tuple[str, str], tuple[float, ...]], str] = {}
+    for run in runs:
+        for key, answer in run.answers.items():
+            if run.cases[key[1]].timed and len(set(answer.launch_costs)) >= _TELLING:
+                first = seen.setdefault((key, answer.launch_costs), run.facts.id)
+                if first != run.facts.id:
+                    raise LevelfieldError(
+                        f"The runs {first[:100]} and {run.facts.id[:100]} hold the same measurements.", fix=ONCE
+                    )
+
+
 def load(file: Path) -> Reduced:
     """Read a record and keep what a comparison needs of it.
 

@@ -1,5 +1,6 @@
 """What a record says against itself: it holds some conclusions beside what they follow from, and these must agree."""
 
+import contextlib
 import itertools
 import math
 import re
@@ -7,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
+import click
 import msgspec
 from packaging.utils import canonicalize_version
 
 from levelfield.analysis.collect import launches, turns
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
-from levelfield.options.registry import typed
+from levelfield.options.registry import MARGIN, MAX_SLOWDOWN, typed
 from levelfield.record.disturbance import Disturbed
 from levelfield.record.references import split_python
 from levelfield.record.schema import Absent, Arm, Block, Case, Launch, LoadGenTest, OwnFile, Parity, Run, Turn, Window
@@ -42,6 +44,8 @@ def of(run: Run) -> Iterator[str]:
     profile = run.settings.profile
     if typed(run.command).get("--profile", [profile])[-1:] != [profile]:
         yield f"the command asks for another profile than {one_line(profile)}"
+    yield from _checked("options", _options(run))
+    yield from _imported(run)
     yield from _checked("answers", _answers(run))
     if run.settings.own is not None:
         yield from _own(run, run.settings.own)
@@ -49,10 +53,40 @@ def of(run: Run) -> Iterator[str]:
         name = one_line(block.case.id)
         found = itertools.chain(_plan(run, block) if run.imported is None else (), _block(run, block))
         yield from (f"{name}: {said}" for said in dict.fromkeys(_checked("results", found)))
+    yield from _checked("times", _times(run))
     if run.imported is None:
         yield from _checked("images", _images(run))
-        yield from _checked("times", _times(run))
         yield from dict.fromkeys(_copies(run))
+
+
+def _options(run: Run) -> Iterator[str]:
+    """Yield what decides a verdict and is not what was typed, the last of several."""
+    for option, known in ((MARGIN, run.settings.margin), (MAX_SLOWDOWN, run.settings.max_slowdown)):
+        asked = typed(run.command).get(option.opts[0], [])[-1:]
+        with contextlib.suppress(click.BadParameter):  # nobody can have typed it
+            if asked and known is not None and option.type.convert(asked[0], None, None) != known:
+                yield f"the command asks for another {option.opts[0]} than the settings"
+
+
+def _imported(run: Run) -> Iterator[str]:
+    """Yield what no file of another tool holds, in a run that says it was made of one, and the reverse."""
+    if run.imported is None:
+        if any(block.case.imported for block in run.blocks):
+            yield "cases of another tool, in a run that was made of no file of one"
+        return
+    generations = [generation for block in run.blocks for generation in block.generations]
+    bare = all(
+        each == Launch(arm=each.arm, started=each.started, failure=each.failure)
+        for generation in generations
+        for each in generation.launches
+    ) and all(
+        each == Turn(arm=each.arm, window=each.window, failure=each.failure)
+        for generation in generations
+        for round_ in generation.rounds
+        for each in round_.turns
+    )
+    if run.images or not bare or any(not block.case.imported or len(block.arms) != 1 for block in run.blocks):
+        yield f"it holds what no file of {one_line(run.imported.tool)} does, and is said to be made of one"
 
 
 def _own(run: Run, own: OwnFile) -> Iterator[str]:
@@ -128,6 +162,8 @@ def _times(run: Run) -> Iterator[str]:
     lasted_s = (ended - began).total_seconds()
     if max(ended, began) > datetime.now(UTC) + timedelta(days=1):
         yield "a time that is yet to come, by the clock of this machine"
+    if run.imported is not None:
+        return
     if not all(began <= moment <= ended for moment in moments):
         yield "a launch outside of the time of the run"
     windows_s = _windows_s(turn for block in run.blocks for *_, turn in turns(block))
@@ -190,8 +226,8 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
         yield f"more threads than the CPUs of the run, of which there are {len(run.settings.cpus)}"
     if whole and "--inject" in typed(run.command) and "injected" not in run.labels:
         yield "the command asks for a slowdown, and the label 'injected' is missing"
-    if [each.index for each in known] != sorted({each.index for each in known}):
-        yield "generations out of order"
+    if [each.index for each in known] != [*range(len(known))]:
+        yield "generations out of order, or some are missing"
     if block.left and not run.settings.races:
         yield "arms that were left out, in a run that leaves none out"
     planned = block.planned_generations  # of any size, in an untrusted record
@@ -199,6 +235,8 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
     lacking = planned - sum(0 <= each.index < planned for each in whole_ones)
     if planned < 0:
         yield "fewer than no generations"
+    if run.settings.budget_seconds is None and not run.resumed:
+        reasons -= {BUDGET_SPENT}
     if lacking > 0 and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
         yield f"{lacking} of {planned} generations are missing, and nothing says why"
     ever_failed: set[str] = set()

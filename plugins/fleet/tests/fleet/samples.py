@@ -116,5 +116,5 @@ def fill(folder: Path, nodes: int, runs: int = 1, *, first: int = 1, **options: 
         name = f"node-{number}"
         for index in range(runs):
             own = folder / name if runs == 1 else folder / name / f"run-{index}"
-            place(small(f"{name}-{index}", 100 * number + index + first, **options), own)
+            place(small(f"{name}-{index + first}", 100 * number + index + first, **options), own)
     return folder

@@ -13,6 +13,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.run.options import Options, options_of
 from levelfield.schedule.data_sets import DataRequest
+from levelfield_fleet import records
 from levelfield_fleet.run.declare import words
 from tests import commands
 from tests.commands import one_clear_sentence
@@ -57,6 +58,25 @@ def test_gather_to_stdout(folder: Path) -> None:
     command = commands.call("fleet", "gather", "old", "--margin", "50%", "--format", "json", folder=folder)
     assert command.code in (0, 3)
     assert json.loads(command.out)["margin"] == 0.5
+
+
+def test_no_module_is_taken_from_the_current_folder(tmp_path: Path) -> None:
+    """More records than `records.FEW` are read in processes that the standard library starts."""
+    fill(tmp_path / "fleet", records.FEW + 1)
+    (tmp_path / "multiprocessing.py").write_text("open('ran', 'w')", encoding="utf-8")
+    commands.run("fleet", "gather", "fleet", folder=tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_the_same_runs_before_and_after_are_refused(space: str, tmp_path: Path) -> None:
+    fill(tmp_path / "old", 3)
+    for record in [*(tmp_path / "old").glob("*/run.json")]:
+        there = tmp_path / "new" / record.parent.name
+        there.mkdir(parents=True)
+        (there / record.name).write_bytes(record.read_bytes() + space.encode())
+    command = commands.call("fleet", "compare", "old", "new", folder=tmp_path)
+    one_clear_sentence(command, "3 runs of the old folder are also in the new one")
 
 
 def test_compare_says_where_a_roll_out_hurt(folder: Path, tmp_path: Path) -> None:

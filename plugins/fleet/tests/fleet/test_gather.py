@@ -44,7 +44,7 @@ def test_a_run_under_two_nodes_is_nobody_s(tmp_path: Path) -> None:
 
 def test_a_run_that_was_edited_after_it_was_copied_is_still_found(tmp_path: Path) -> None:
     fill(tmp_path, 3)
-    place(msgspec.structs.replace(small("node-0-0", 1), labels=("mine",)), tmp_path / "thief")
+    place(msgspec.structs.replace(small("node-0-1", 1), labels=("mine",)), tmp_path / "thief")
     assert len(gather(tmp_path).notes) == 1
 
 
