@@ -151,7 +151,9 @@ class Kept:
             return self._launcher.launch(spec)
         worker = self._workers.get(spec.image.name)
         if worker is None or not worker.alive:
-            spec = msgspec.structs.replace(spec, cache=None)  # one case's, and none of these backends keeps any
+            # A cache would be one case's, and none of these backends keeps any; files of later cases come there too.
+            reads = tuple({each.partition("/")[0] for each in spec.reads})
+            spec = msgspec.structs.replace(spec, cache=None, reads=reads)
             worker = self._workers[spec.image.name] = self._launcher.launch(spec)
             ready = worker.await_ready(READY_TIMEOUT_S)
             vars(worker).update(await_ready=lambda _: ready, stop=lambda: None, dismiss=lambda: None)

@@ -24,8 +24,8 @@ from tests.run.explained import ID, explained
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `reports/`: an old run and a new one; and `year/`, a history of forty runs with a step."""
     folder = tmp_path_factory.mktemp("answers")
-    for name, slower in (("old", {}), ("new", {"onnxruntime": 1.25})):
-        keep(run(name, slower=slower, noise_scale=0.01), folder / "reports")
+    for seed, name, slower in ((1, "old", {}), (2, "new", {"onnxruntime": 1.25})):
+        keep(run(name, seed, slower=slower, noise_scale=0.01), folder / "reports")
     write_year(folder / "year", tmp_path_factory.mktemp("template") / "run")
     return folder
 
