@@ -267,12 +267,16 @@ def _lines(record: Streams) -> Iterator[str]:
             ("calm" if states else "all", backend, f"{100 * effect:.0f} %",
              *_cells(made[states, backend, effect], effect, sum(cut_off for _, cut_off in of_pairs)))
             for (states, backend, effect), of_pairs in found.items()
+            if made[states, backend, effect]
         ),
     )  # fmt: skip
     yield (
         f"\n*Wrong*: identical arms called different, an effect of the margin ({100 * Gate().margin:.0f} %) or more "
-        "called same, or any called faster. Goals, with calm windows and exact 95 % intervals:\n"
+        "called same, or any called faster. Kinds of pairs without a decision have no row. Goals, with calm windows and "
+        "exact 95 % intervals:\n"
     )
+    none = [not made_of for (states, *_), of_pairs in found.items() if states for made_of, _ in of_pairs]
+    yield f"- No decision when a stream ended: {sum(none)} of {len(pairs)} pairs."
     calm = [(effect, each.verdict) for (states, _, effect), some in made.items() if states for each in some]
     yield f"- 5 % called slower, at least 95 %: {_share([one is Verdict.SLOWER for e, one in calm if e == 0.05])}"
     yield f"- Identical arms called different, none: {_share([is_wrong(one, e) for e, one in calm if e == 0])}"

@@ -141,8 +141,6 @@ def streams() -> None:
         return
     table(newest.stem, "Streams")
     print()
-    table(newest.stem, "Decisions")
-    print()
     items(newest.stem)
     print(f"- [Record](../reports/trials/{newest.name}).")
 

@@ -51,6 +51,7 @@ def test_a_dry_run_shows_what_would_be_run_and_asks_for_no_trust(tmp_path: Path)
     command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)
     assert command.out.startswith("Run theirs, started ")
     assert "Not the report's images" not in command.out
+    assert "built" in command.err + command.out, "as bench says it"
     files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
     command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)
     assert "Not the report's images" in command.out

@@ -152,7 +152,7 @@ def test_a_dry_run_says_how_long_a_run_goes_on(reports: Path) -> None:
 
 
 def test_a_run_whose_budget_is_spent_needs_another_one(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = make_run(models=["mlp"], warnings=(warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20),))
+    run = make_run(models=["mlp"], warnings=(warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20, before_s=0),))
     run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, clock_seconds=60.0))
     monkeypatch.setattr(bench, "find", lambda *_: (reports, run))
     with pytest.raises(LevelfieldError, match="has no time for what is left") as caught:

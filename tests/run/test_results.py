@@ -52,7 +52,7 @@ def test_a_run_that_was_measured_has_a_page_a_statement_and_a_place_in_the_histo
 
 
 def test_a_run_whose_budget_was_too_short_says_how_to_go_on(tmp_path: Path) -> None:
-    spent = warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20)
+    spent = warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20, before_s=0)
     text = shown(msgspec.structs.replace(small(), warnings=(spent,)), tmp_path / "a run", measured=True)
     assert f"About --budget 2m would be enough, or --budget 1m with --resume 'a run' --reports {tmp_path};" in text
 

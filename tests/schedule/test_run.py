@@ -18,7 +18,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan
 from levelfield.plan.profiles import SMOKE, STANDARD
 from levelfield.record.journal import measured_s
-from levelfield.record.schema import Arm, Block, Run
+from levelfield.record.schema import Arm, Block, Run, Warning_
 from levelfield.run.options import Options
 from levelfield.schedule import launches
 from levelfield.schedule import run as bench
@@ -168,6 +168,16 @@ class Durations:
         self.now_s += seconds
 
 
+class Told(SilentListener):
+    """Keeps the warnings that a user sees while a run goes on."""
+
+    def __init__(self) -> None:
+        self.warnings: list[Warning_] = []
+
+    def warn(self, warning: Warning_) -> None:
+        self.warnings.append(warning)
+
+
 def two_cases(reports: Path, budget_s: float) -> Harness:
     """A run that is planned to make five launches of each of two cases, on one thread and on two."""
     (block,) = plan("latency").blocks
@@ -212,9 +222,12 @@ def test_a_first_launch_that_compiles_costs_no_case_its_other_ones(
 ) -> None:
     harness = two_cases(reports, budget_s)
     durations = Durations(monkeypatch, {1: 2.0, 2: 5.0}, {1: 60.0, 2: 20.0})
-    RunInProgress(harness.folder, site(harness.plan), SilentListener()).measure()
+    listener = Told()
+    RunInProgress(harness.folder, site(harness.plan), listener).measure()
     found = [each for each in harness.record().warnings if each.code == "budget-spent"]
     assert [len(begun) for begun in durations.begun.values()] == launches
+    told = ["budget-short"] * (launches == [1, 5]) + ["budget-spent"] * bool(says)
+    assert [each.code for each in listener.warnings] == told
     assert says in "".join(each.message for each in found)
     assert fix in "".join(each.remedy for each in found)
 

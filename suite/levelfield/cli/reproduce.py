@@ -113,8 +113,6 @@ def reproduce(
     for left in run.data_sets:
         if left.task not in {each.task for each in requests}:
             terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
-    if dry_run:
-        return
     options = msgspec.structs.replace(
         requested,
         reports=reports,
@@ -123,6 +121,7 @@ def reproduce(
         data_sets=requests,
         expected_data=run.data_sets,
         beside_data=named.weights,
+        dry_run=dry_run,
     )
     folder = conduct(chosen, options, console)
     finish(folder, console)

@@ -122,7 +122,8 @@ def wheels(needs: Needs) -> Finding:
     topic = "wheels"
     if needs.wheels_missing_bytes == 0:
         return ok(topic, "Every image is built or its wheels are in the cache: nothing has to be downloaded.")
-    ahead = "" if needs.wheels_missing_bytes is None else f" {needs.wheels_missing_bytes / 1e6:.0f} MB are to come."
+    missing_bytes = needs.wheels_missing_bytes
+    ahead = "" if missing_bytes is None else f" {missing_bytes / 2**20:.0f} MiB are to come, for all backends."
     pip = [sys.executable, "-P", "-m", "pip"] if importlib.util.find_spec("pip") else [shutil.which("pip3") or "pip"]
     question = [*pip, "index", "versions", "msgspec", "--disable-pip-version-check", "--retries", "0", "--timeout", "5"]
     fix = "See `pip config list`: index-url, proxy and cert; behind a company's proxy set PIP_CERT and HTTPS_PROXY."

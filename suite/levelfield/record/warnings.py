@@ -3,9 +3,7 @@
 Each function is one warning, and returns it for one situation. The caller, which has the numbers, decides whether it
 applies, except for the few limits that are constants here. Terminal, page and record show the same words.
 
-Most functions return only the message, and a decorator names the code and the remedy: `_notice` for a warning about the
-whole run, `_about` for one about a part of it, whose id the caller passes first. The functions in which the
-remedy depends on the situation, or the message names the part, return the warning themselves.
+A decorator names the code and the remedy: `_notice` for a warning about the whole run, `_about` for one about a part.
 """
 
 import functools
@@ -224,12 +222,26 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str], budget_s:
     )
 
 
-def budget_spent(budget_s: float, left_s: float, missing: int, *, needed_s: float, missing_s: float) -> Warning_:
-    """Generations were not made. `needed_s`: what was made took so long; `missing_s`: what was not may take so long."""
+def budget_short(cases: Sequence[str], missing_s: float) -> Warning_:
+    """Cases are left out of a run that goes on: a budget has no time for the launches that their ranks need."""
+    several = "" if len(cases) == 1 else f" and {len(cases) - 1} more"
+    minutes = math.ceil(missing_s / 60)
+    return Warning_(
+        code="budget-short",
+        message=f"As it goes, the budget has no time to rank {cases[0]}{several}: that may take {minutes} min more.",
+        remedy=f"Measure it afterwards with --resume and --budget {minutes}m, or begin again with a larger budget.",
+    )
+
+
+def budget_spent(
+    budget_s: float, left_s: float, missing: int, *, needed_s: float, missing_s: float, before_s: float
+) -> Warning_:
+    """What was made took `needed_s`, and what was not may take `missing_s`; `before_s`: spent before it went on."""
+    budget = f"budget of {budget_s:.0f} s" + (f" ({before_s:.0f} s of it before the run went on)" if before_s else "")
     spent = (
-        f"The budget of {budget_s:.0f} s was spent"
+        f"The {budget} was spent"
         if left_s < 1
-        else f"Of the budget of {budget_s:.0f} s {left_s:.0f} s are left, too few for another pass"
+        else f"Of the {budget} {left_s:.0f} s are left, too few for another pass"
     )
     minutes = max(math.ceil((needed_s + missing_s) / 60), math.floor(budget_s / 60) + 1)
     return Warning_(

@@ -65,6 +65,7 @@ class RunInProgress:
         """What is planned and not made."""
         self._missing: dict[tuple[str, int], str] = {}
         """Generations that are planned and were not made, with the id of their case."""
+        self._told = False
         self._waited_s = 0.0
         """In all pauses."""
         self._passes_left = 0
@@ -92,6 +93,7 @@ class RunInProgress:
                         len(self._missing),
                         needed_s=needed_s,
                         missing_s=self._expected_s(self._missing.values()),
+                        before_s=self._before_s if self._goes_on else 0.0,
                     )
                 )
             share: float | Absent = self._generations.clock.share
@@ -133,6 +135,7 @@ class RunInProgress:
                 kept = self._in_time([Pass(todo[0].number, second)]) or kept
             if not kept:
                 return whole and self._by_clock is not None
+            self._tell_left_out(todo, kept)
             self._ahead = _entries(kept)
             made, spent_s = kept[0], self._spent_s()
             closing = self._clock.may_be_last(made.number, spent_s, self._pass_s)
@@ -151,6 +154,17 @@ class RunInProgress:
         if kept:
             self._pass_s = self._expected_s(block.case.id for block, _ in _entries(kept[:1]))
         return kept
+
+    def _tell_left_out(self, todo: Sequence[Pass], kept: Sequence[Pass]) -> None:
+        """Tell once what a budget has no time for; a case may yet have its second launch, which compiles nothing."""
+        left_s = self._clock.seconds - self._spent_s()
+        in_time = {block.case.id for block, _ in _entries(kept)}
+        left = [(block.case.id, index) for block, index in _entries(todo) if block.case.id not in in_time]
+        second = {case for case, index in left if index == 1 and self._seconds.get(case, 0.0) <= left_s}
+        missing = [case for case, _ in left if case not in second]
+        if missing and not self._told:
+            self._told = True
+            self._listener.warn(notices.budget_short(list(dict.fromkeys(missing)), self._expected_s(missing)))
 
     def _expected_s(self, cases: Iterable[str]) -> float:
         """Return how long generations of these cases may take, as the last ones did; of one without, as the others."""
