@@ -272,8 +272,8 @@ def _lines(record: Streams) -> Iterator[str]:
     )  # fmt: skip
     yield (
         f"\n*Wrong*: identical arms called different, an effect of the margin ({100 * Gate().margin:.0f} %) or more "
-        "called same, or any called faster. Kinds of pairs without a decision have no row. Goals, with calm windows and "
-        "exact 95 % intervals:\n"
+        "called same, or any called faster. What has no decision has no row. Goals, with calm windows and exact 95 % "
+        "intervals:\n"
     )
     none = [not made_of for (states, *_), of_pairs in found.items() if states for made_of, _ in of_pairs]
     yield f"- No decision when a stream ended: {sum(none)} of {len(pairs)} pairs."
