@@ -177,7 +177,7 @@ def test_a_list_that_names_what_no_site_writes_removes_nothing(tmp_path: Path) -
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine", encoding="utf-8")
     (out / "trends").symlink_to(tmp_path / "more")
-    named = ("CNAME", "../thesis.md", "runs/../../thesis.md", str(own[1]), "trends/thesis.md")
+    named = ("CNAME", "../thesis.md", "runs/../../thesis.md", str(own[1]), "trends/thesis.md", "trends/\0.md")
     (out / MARK).write_text("\n".join(("0.1.0", *named, "")), encoding="utf-8")
     publish([tmp_path / "reports"], out, print)
     assert all(path.is_file() for path in own)

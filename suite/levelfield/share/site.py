@@ -30,7 +30,7 @@ from levelfield.version import __version__
 TEMPLATES = Path(__file__).parent / "templates"
 MARK = ".levelfield-site"
 """Marks a folder that was made here: the version, and the files that were written, one a line."""
-_WRITTEN = re.compile(r"(runs/[^/.][^/]*|compare|trends)/[^/.][^/]*\.(html|svg|md)")
+_WRITTEN = re.compile(r"(runs/[^/.\0][^/\0]*|compare|trends)/[^/.\0][^/\0]*\.(html|svg|md)")
 """Files that one site has and the next may not have: whatever else its list names, nothing else is removed."""
 _MOST_LISTED = 1 << 26
 """Bytes of that list."""
