@@ -26,6 +26,11 @@ def test_a_console_prints_no_control_characters_but_its_own_styles(capsys: pytes
     assert capsys.readouterr().out.strip() == SHOWN
 
 
+def test_a_name_makes_no_second_line(capsys: pytest.CaptureFixture[str]) -> None:
+    terminals.say(terminals.console(), "Report: a\nVerified by alice")
+    assert capsys.readouterr().out == "Report: a\N{REPLACEMENT CHARACTER}Verified by alice\n"
+
+
 def test_a_stream_makes_printable_what_is_written() -> None:
     stream = io.StringIO()
     terminals.PrintableText(stream).write(HOSTILE)

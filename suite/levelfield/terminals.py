@@ -122,7 +122,8 @@ def guard_streams() -> None:
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
-    """Print a text as it is, without markup or highlighting; lines are never cut or wrapped."""
+    """Print a line as it is, without markup or highlighting, never cut or wrapped; a name in it makes no second one."""
+    text = text.replace("\n", "\N{REPLACEMENT CHARACTER}")
     console.print(text, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 

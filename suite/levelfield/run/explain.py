@@ -263,7 +263,8 @@ def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> Non
         shown = (*shown, Row(f"{len(rest)} more (--top 0 shows all)", "", calls, self_us, share, 1.0))
     terminals.show(console, [rendered(make("", OPERATORS, shown))])
     terminals.say(console, sentence(account(found.profiled)))
-    terminals.say(console, f"{_plain(found.profiled.note)}\n", "dim")
+    terminals.say(console, _plain(found.profiled.note), "dim")
+    console.print()
 
 
 def sentence(account: Account) -> str:

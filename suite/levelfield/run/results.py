@@ -4,7 +4,6 @@ import shlex
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
 from levelfield import terminals, untrusted
 from levelfield.analysis import Analysis, summaries
@@ -73,7 +72,8 @@ def show_result(
         comparison_terminal.show(comparison, console)
     else:
         (terminal.show_summary if measured else terminal.show)(run, result, console)
-    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    console.print()
+    terminals.say(console, f"Report: {report}", "bold")
     missing = [unproven]
     if measured:
         if comparison is None:
