@@ -36,7 +36,8 @@ on() { # HOST COMMAND: SSH may be several words.
     ${SSH:-ssh -o BatchMode=yes} "$1" "$2"
 }
 
-measure() { # HOST
+measure() { # HOST, which may send anything: 64 MiB a file, and eight files, at the most
+    ulimit -f 131072
     mkdir -p "$folder/$1"
     log=$folder/$1/bench.log
     if [ -n "${BUNDLE:-}" ]; then
@@ -45,7 +46,7 @@ measure() { # HOST
     fi
     code=0
     on "$1" "${REMOTE:-levelfield} bench --reports $remote/reports$options" >>"$log" 2>&1 </dev/null || code=$?
-    runs=$(on "$1" "cd $remote/reports && ls" </dev/null) || runs=
+    runs=$(on "$1" "cd $remote/reports && ls" </dev/null | head -n 8 | head -c 4096) || runs=
     for run in $runs; do
         case $run in *[!A-Za-z0-9-]*) continue ;; esac
         mkdir -p "$folder/$1/$run"

@@ -13,6 +13,10 @@ if [ "$#" -lt 2 ]; then
     exit 2
 fi
 out=${GATE_OUT:-gate}
+if [ -z "${GATE_OUT:-}" ] && [ -L gate ]; then
+    echo "gate is a link: name the folder with GATE_OUT." >&2
+    exit 2
+fi
 mkdir -p "$out"
 rm -f "$out/comment.md" "$out/junit.xml" "$out/comparison.html"
 

@@ -13,6 +13,12 @@ set -eu
 reports=${REPORTS:-reports}
 site=${SITE:-site}
 code=0
+for link in "${REPORTS:-reports}" "${SITE:-site}"; do
+    if [ -L "$link" ] && [ "$link" != "${REPORTS:-}" ] && [ "$link" != "${SITE:-}" ]; then
+        echo "$link is a link: name the folder with REPORTS or SITE." >&2
+        exit 2
+    fi
+done
 
 worst() { # of the exit codes so far and this one: 1 worse, 2 could not run, 3 not decided, 0
     case "$code,$1" in

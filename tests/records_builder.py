@@ -201,6 +201,7 @@ def make_run(
             scenarios=chosen,
             precisions=precisions,
             batches={model: (BATCHES[model],) for model in models},
+            training_batches={model: (BATCHES[model],) for model in models if "training" in scenarios},
             threads=max(threads),
             thread_counts=threads if len(threads) > 1 else (),
             process_counts=processes if max(processes) > 1 else (),

@@ -99,6 +99,14 @@ def test_the_temporary_folder_of_a_thread_goes_with_its_process(
     assert [each.name for each in (tmp_path / "temporary").iterdir()] == [paths.MARK]
 
 
+def test_what_a_worker_nested_however_deep_is_removed(cache: Path) -> None:
+    with paths.temporary_folder("deep") as folder:
+        python = f"import os; os.chdir({str(folder)!r}); [(os.mkdir('d'), os.chdir('d')) for _ in range(3000)]"
+        subprocess.run([sys.executable, "-c", python], check=True)
+    assert not folder.exists()
+    assert (cache / "temporary").is_dir()
+
+
 def test_looking_for_folders_to_clean_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     assert paths.folders_to_clean() == ((), ())

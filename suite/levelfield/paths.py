@@ -9,6 +9,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -114,9 +115,17 @@ def lasting_temporary_folder(purpose: str) -> Path:
     return _owned_folder(purpose)[0]
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, which a worker may have filled in any way; what cannot be removed stays."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # before Python 3.13: it calls itself for every level
+        subprocess.run(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, check=False)
+
+
 def remove_temporary(folder: Path) -> None:
     """Remove a temporary folder; safe to call twice."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
     folder.with_suffix(_OWNED).unlink(missing_ok=True)
 
 
@@ -143,7 +152,7 @@ def _sweep(root: Path) -> None:
         owned = folder.with_suffix(_OWNED)
         with contextlib.suppress(OSError), owned.open("w") as file:  # another's, or locked: its process lives
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
             owned.unlink()
 
 

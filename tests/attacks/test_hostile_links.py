@@ -57,6 +57,22 @@ def content_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize("command", ["publish", "history", "bench --dry-run", "baseline list"])
+@pytest.mark.parametrize("name", ["reports", "site"])
+def test_no_default_folder_is_a_link_to_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str
+) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "clone").mkdir()
+    (tmp_path / "clone" / name).symlink_to("../private")
+    monkeypatch.chdir(tmp_path / "clone")
+    done = CliRunner().invoke(cli, shlex.split(command))
+    if name == "reports" or command == "publish":
+        assert isinstance(done.exception, LevelfieldError)
+        assert f"{name} is a link that leads out of this folder" in str(done.exception)
+    assert list((tmp_path / "private").iterdir()) == []
+
+
 def test_no_command_writes_or_publishes_what_a_link_leads_to(stranger: Path) -> None:
     outside = stranger.parent / OUTSIDE
     before = content_of(outside)

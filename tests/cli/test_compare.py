@@ -146,6 +146,13 @@ def test_a_derived_gate_passes_and_fails(gated: Path, tmp_path: Path) -> None:
     assert ET.parse(outputs[1]).getroot().attrib["failures"] == "1"
 
 
+def test_a_copy_of_a_run_of_the_gate_is_no_new_run(gated: Path, tmp_path: Path) -> None:
+    known = files.read(gated / "reports" / "old-1")
+    gates.keep(msgspec.structs.replace(known, id="copy"), tmp_path / "reports")
+    words = ("--gate", "good.gate.toml", tmp_path / "reports" / "copy")
+    one_clear_sentence(commands.call("compare", *words, folder=gated), "hold the same measurements")
+
+
 def test_what_was_asked_and_cannot_be_found_is_not_decided(gated: Path) -> None:
     commands.call("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=gated, code=3)
 

@@ -13,6 +13,11 @@ BOX = Arm("onnxruntime", "onnxruntime", launcher="docker")
 BARE = Arm("onnxruntime", "onnxruntime", launcher="venv")
 
 
+def ended(of: Run) -> Run:
+    """Return a run of `ab` as it is recorded: it ended with its verdict."""
+    return msgspec.structs.replace(of, settings=msgspec.structs.replace(of.settings, ends_on_verdict=True))
+
+
 def run(
     factor: float = 1.0,
     *,

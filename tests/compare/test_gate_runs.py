@@ -73,6 +73,13 @@ def test_limits_of_few_days_err_as_often_as_is_said(days: int, least: float, mos
     assert least < (new > limit).mean() < most
 
 
+def test_a_renamed_copy_is_no_run_of_a_gate(tmp_path: Path) -> None:
+    copy = msgspec.structs.replace(record("old-1", 1), id="copy")
+    reports = reports_of(tmp_path, [*(record(f"old-{seed}", seed) for seed in range(1, 4)), copy])
+    with pytest.raises(LevelfieldError, match="The runs old-1 and copy hold the same measurements"):
+        derive(reports)
+
+
 def test_a_baseline_in_which_a_run_is_counted_twice_has_no_gate(tmp_path: Path) -> None:
     reports = unchanged(tmp_path)
     made = baselines.read("good", reports)

@@ -46,7 +46,9 @@ def writer(folder: Path, limit: DiskLimit, then: str = "time.sleep(0.1)") -> Wor
 
 def test_a_worker_that_writes_without_end_is_ended_whoever_waits_for_it(folder: Path) -> None:
     one = writer(folder, DiskLimit([folder], 64 * MIB))
-    with pytest.raises(WorkerError, match=r"the script wrote more than 0\.1 GiB to its compile cache") as caught:
+    with pytest.raises(
+        WorkerError, match=r"the script wrote more than 0\.1 GiB, or [\d,]+ files, to its compile cache"
+    ) as caught:
         one.ask(Probe(), Probed, PATIENCE_S)
     assert caught.value.kind == "error"
     assert caught.value.gone
@@ -55,6 +57,17 @@ def test_a_worker_that_writes_without_end_is_ended_whoever_waits_for_it(folder: 
     one = writer(folder, DiskLimit([folder], 64 * MIB))
     with pytest.raises(WorkerError, match="wrote more than"):
         one.ask_asleep(Measure(window_ns=1), Measured, PATIENCE_S)
+
+
+def test_a_worker_that_makes_files_without_end_is_ended_too(folder: Path) -> None:
+    limit = DiskLimit([folder], limit_files=100)
+    deep = folder
+    for number in range(50):
+        deep = deep / "d"
+        deep.mkdir()
+        (folder / f"{number}").touch()
+    assert limit.is_exceeded()
+    assert not DiskLimit([folder], limit_files=100).is_exceeded(), "those were there before"
 
 
 def test_what_others_write_and_what_was_there_is_not_the_workers(folder: Path) -> None:

@@ -26,6 +26,7 @@ CONVERGED = make_run(models=("mlp",), backends=("jax",), scenarios=("convergence
 DRIVEN = make_run(models=("bert",), backends=("torch",), scenarios=("loadgen-server",), max_calls=5)
 STREAMED = make_run(models=("bert",), backends=("torch",), scenarios=("loadgen-single-stream",), max_calls=5)
 JUDGED = judged_run()
+MANY = make_run(scenarios=("throughput",), max_calls=5)
 TEST: Place = (*LAUNCH, "loadgen", "tests", 0)
 TRAINING: Place = (*LAUNCH, "convergence")
 RIGHT: Place = ("accuracies", 0, "right")
@@ -103,7 +104,12 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a cosine of -1.0e+00": (small(), (*PARITY, "cosine"), -1.0),
     "a share of 2.0e+00": (small(), (*PARITY, "top_1"), 2.0),
     "an error of -5.0e+00": (small(), (*PARITY, "max_abs_error"), -5.0),
-    "fewer than no generations": (small(), ("blocks", 0, "planned_generations"), -1),
+    "no generation is planned": (small(), ("blocks", 0, "planned_generations"), 0),
+    "a batch of 8, for which": (small(), ("blocks", 0, "case", "batch"), 8),
+    "a batch of 512, for which": (MANY, ("blocks", 0, "case", "batch"), 512),
+    "it is of no device: zzz": (small(), ("blocks", 0, "case", "device"), "zzz"),
+    "does not end with its verdict": (small(), ("labels",), ["ab"]),
+    "less than no memory of jax": (small(), (*LAUNCH, "memory", "rss_bytes"), -5),
     "the command asks for another profile than standard": (
         small(), ("command",), ["levelfield", "bench", "--profile", "standard", "--profile=full"],
     ),
@@ -167,6 +173,14 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "called right without labels": (JUDGED, ("data_sets", 0, "labels"), []),
     "right and not among the first five": (JUDGED, (*RIGHT, "top-5"), [0] * ITEMS),
     "are neither right nor wrong": (JUDGED, (*RIGHT, "top-5"), [2] * ITEMS),
+    "an arm that no case has": (JUDGED, ("accuracies", 0, "arm"), "tvm"),
+    "those of another arm, and are judged otherwise": (JUDGED, (*RIGHT, "top-5"), [0, 0, *[1] * (ITEMS - 2)]),
+    "of which more is right than all": (JUDGED, ("accuracies", 0, "shares"), {"F1 of words": [3.0] * ITEMS}),
+    "that match exactly, and not word by word": (
+        changed(JUDGED, (("accuracies", 0, "shares"), {"F1 of words": [0.0] * ITEMS})),
+        (*RIGHT, "exact match"),
+        [1] * ITEMS,
+    ),
     "that is valid and invalid": (DRIVEN, (*LAUNCH, "loadgen", "tests", 0, "why_invalid"), "Too few queries."),
 }  # fmt: skip
 
@@ -306,7 +320,7 @@ def test_no_error_hides_another_contradiction() -> None:
 
 
 def test_each_arm_is_of_the_version_in_its_own_image() -> None:
-    made = pairs.run(models=("mlp",), scenarios=("latency",), generations=1, rounds=1, max_calls=5)
+    made = pairs.ended(pairs.run(models=("mlp",), scenarios=("latency",), generations=1, rounds=1, max_calls=5))
     assert list(contradictions.of(made)) == []
     variants = [each.variant for each in made.images]
     assert len(variants) == 2
@@ -387,7 +401,7 @@ def test_a_warning_explains_what_was_not_made(code: str) -> None:
 
 def test_an_arm_of_a_version_ran_in_an_image_of_it() -> None:
     """Launches, image and what it holds are all changed: the name of the arm is left."""
-    made = pairs.run(models=("mlp",), scenarios=("memory",), generations=1, max_calls=5)
+    made = pairs.ended(pairs.run(models=("mlp",), scenarios=("memory",), generations=1, max_calls=5))
     launch: Place = (*LAUNCH, "framework_version")
     held: Place = ("images", 1, "distributions", "onnxruntime")
     without = changed(msgspec.structs.replace(made, images=made.images[:1]), (launch, "1.31.1"))

@@ -5,6 +5,7 @@ from pathlib import Path
 from levelfield.analysis import analyse
 from levelfield.share.runs import Matrix, matrix_of, read_runs
 from tests.analysis.probed import probed
+from tests.compare import pairs
 from tests.records_builder import kept, make_run
 from tests.report.test_states import HARDLY_CALM
 from tests.share.shelves import made
@@ -26,7 +27,7 @@ def test_where_no_latency_is_ranked_all_is_shown_and_without_ranks_nothing() -> 
 
 
 def test_a_run_of_two_arms_is_listed_with_their_comparison(tmp_path: Path) -> None:
-    run = make_run(models=("mlp",), scenarios=("latency",), backends=("jax", "torch"), labels=("ab",))
+    run = pairs.ended(make_run(models=("mlp",), scenarios=("latency",), backends=("jax", "torch"), labels=("ab",)))
     found = read_runs([kept(run, tmp_path / run.id).parent], lambda _: None, lambda *_: None)
     assert [each.title for each in found.entries] == ["torch is faster than jax in the only case."]
 

@@ -170,7 +170,7 @@ def test_a_page_of_two_arms_is_that_of_the_gate_that_the_run_was_made_with(
     tmp_path: Path, words: tuple[str, ...], gate: Gate
 ) -> None:
     """One record has one page: with another gate the same record would say something else."""
-    measured = pairs.run(1.05, models=("mlp",), scenarios=("latency",), generations=12)
+    measured = pairs.ended(pairs.run(1.05, models=("mlp",), scenarios=("latency",), generations=12))
     run = msgspec.structs.replace(measured, command=("levelfield", "ab", *words))
     settings = msgspec.structs.replace(run.settings, max_slowdown=gate.max_slowdown)
     for made in (run, msgspec.structs.replace(run, settings=settings, command=())):

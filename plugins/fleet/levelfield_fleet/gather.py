@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from levelfield.analysis.summary import Reduced
+from levelfield.compare import sides
 from levelfield.errors import LevelfieldError
 from levelfield.record import page
 from levelfield.report import units
@@ -102,12 +103,13 @@ def _without_copies(read: Sequence[_Read]) -> tuple[list[_Read], list[str]]:
     """Return the records that are of one node alone, each once, and sentences about the others.
 
     An id has a start in whole seconds and a random part of 16 bits, so that of a thousand nodes that begin at once some
-    share one. Two records are of one run where they are the same file, or have one id and the same costs in a case.
+    share one. Two records are of one run where they are the same file, or have the same costs in a case: of few launches,
+    one id, too.
     """
     groups: dict[object, list[_Read]] = {}
     for one in read:
         facts, answers = one[1].facts, one[1].answers
-        marks: list[object] = [facts.sha256]
+        marks: list[object] = [facts.sha256, *sides.measurements(one[1])]
         marks += [(facts.id, key, answer.launch_costs) for key, answer in answers.items() if answer.launch_costs]
         group = next((groups[mark] for mark in marks if mark in groups), [])
         group.append(one)

@@ -8,13 +8,18 @@ strangers, so every length is checked.
 See https://protobuf.dev/programming-guides/encoding/
 """
 
+import contextlib
 from collections.abc import Iterator
+from contextvars import ContextVar
 
 import msgspec
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _MOST_SHIFT = 63
 _WORD = 1 << 64
+LONGEST_BYTES = 10
+"""Of a number."""
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 
 
 class MalformedError(ValueError):
@@ -67,13 +72,27 @@ class Field(msgspec.Struct, frozen=True):
             raise MalformedError(f"Field {self.number} is not text.") from error
 
 
+@contextlib.contextmanager
+def bounded(most: int) -> Iterator[None]:
+    """Let `fields` walk over so many fields in all, so that a file costs no more than they do."""
+    token = _left.set([most])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
 def fields(message: memoryview) -> Iterator[Field]:
     """Walk over a message.
 
-    Raises MalformedError: it is none.
+    Raises MalformedError: it is none, or has more fields than are `bounded`.
     """
-    place, end = 0, len(message)
+    place, end, left = 0, len(message), _left.get()
     while place < end:
+        if left is not None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise MalformedError("It has more nodes and fields than are read.")
         start = place
         key, place = _varint(message, place)
         number, kind = key >> 3, key & 7

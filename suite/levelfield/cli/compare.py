@@ -107,11 +107,11 @@ def compare(
         before = baselines.records(baselines.read(baseline, reports), reports)
     label = f"baseline {baseline}" if baseline is not None else ""
     first, loaded = sides.load_all(before), sides.load_all(after)
-    sides.check_measured_once((*first, *loaded))
     if gate_file is not None:
         from levelfield.compare import gate_runs
 
         first, gate, label = gate_runs.with_gate(gate_file, loaded, reports, gate)
+    sides.check_measured_once((*first, *loaded))
     found = compare_runs(
         first, loaded, gate=gate, selection=Selection(only=only, metrics=metric), labels=(label, ""), table=cuda.read()
     )

@@ -17,7 +17,7 @@ from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, explained, printable
 from levelfield.names import plural
-from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN
+from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN, own_folder
 from levelfield.options.values import Typed, parse_base_url, parse_title
 from levelfield.record.files import content_of, named_file, write_atomically
 from levelfield.report.export import TABLES, columns_of
@@ -283,7 +283,9 @@ def _say(count: int, target: Path, what: str = "rows") -> None:
 
 @click.command()
 @click.argument("sources", nargs=-1, metavar="[RUNS…]", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), help="Folder of the site.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("site"), callback=own_folder, help="Folder of the site."
+)
 @click.option("--title", type=Typed("text", parse_title), default="Levelfield reports", help="Title of the site.")
 @click.option(
     "--base-url",

@@ -53,17 +53,23 @@ _TELLING = 3
 """Launches whose costs, all the same to the last digit, are no coincidence."""
 
 
+def measurements(run: Reduced) -> Iterator[object]:
+    """Yield what no other run measures, whatever a copy of it is called: an arm's costs in a case."""
+    for key, answer in run.answers.items():
+        if run.cases[key[1]].timed and len(set(answer.launch_costs)) >= _TELLING:
+            yield key, answer.launch_costs
+
+
 def check_measured_once(runs: Iterable[Reduced]) -> None:
     """Refuse runs that hold the same measurements, under whatever names (LevelfieldError): one would count twice."""
-    seen: dict[tuple[tuple[str, str], tuple[float, ...]], str] = {}
+    seen: dict[object, str] = {}
     for run in runs:
-        for key, answer in run.answers.items():
-            if run.cases[key[1]].timed and len(set(answer.launch_costs)) >= _TELLING:
-                first = seen.setdefault((key, answer.launch_costs), run.facts.id)
-                if first != run.facts.id:
-                    raise LevelfieldError(
-                        f"The runs {first[:100]} and {run.facts.id[:100]} hold the same measurements.", fix=ONCE
-                    )
+        for mark in measurements(run):
+            first = seen.setdefault(mark, run.facts.id)
+            if first != run.facts.id:
+                raise LevelfieldError(
+                    f"The runs {first[:100]} and {run.facts.id[:100]} hold the same measurements.", fix=ONCE
+                )
 
 
 def load(file: Path) -> Reduced:

@@ -22,7 +22,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, layer, loading
 from levelfield.machine import engine as machine_engine
 from levelfield.machine.engine import ENGINE_ERRORS, is_dead, mark_of, short
-from levelfield.paths import cache_folder, folders_to_clean
+from levelfield.paths import cache_folder, folders_to_clean, remove_tree
 
 IDENTITY = "levelfield.identity"
 """Label with the full SHA-256 of everything an image was made from; its tag shows the start of it."""
@@ -220,7 +220,9 @@ def clean() -> None:
 def clean_cache() -> None:
     try:
         for folder in folders_to_clean()[0]:
-            shutil.rmtree(folder)
+            with contextlib.suppress(RecursionError):  # of a tree that is too deep for it
+                shutil.rmtree(folder)
+            remove_tree(folder)
     except OSError as error:
         raise LevelfieldError(
             f"{error.filename} cannot be removed: {error.strerror}.", fix="Remove it by hand, or as its owner."

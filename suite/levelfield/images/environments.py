@@ -12,7 +12,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, programs, registries, wheels, worker_code
 from levelfield.images.wheels import Progress, silent
 from levelfield.names import plural
-from levelfield.paths import cache_folder, cache_path, disk_space, file_lock, temporary_folder
+from levelfield.paths import cache_folder, cache_path, disk_space, file_lock, remove_tree, temporary_folder
 from levelfield.record.schema import Image
 
 _MARKER = "levelfield.lock"
@@ -117,7 +117,7 @@ def _version(interpreter: str) -> str:
 
 def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, folder: Path) -> None:
     # Scripts of a virtual environment hold its path, so it is made in place and only the marker makes it whole.
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
     with temporary_folder("links") as links:
         for file in files:
             (links / file.name).symlink_to(file)
@@ -130,7 +130,7 @@ def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, f
             result = programs.run([*uv, *command], environment=environment)
             if result.returncode:
                 known = programs.reason(result.stderr, folder)  # before its space is freed
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
                 raise LevelfieldError(
                     f"The virtual environment of {lock.label} could not be made: "
                     + (f"{known.sentence}." if known else result.stderr.strip()[-500:]),

@@ -7,7 +7,6 @@ worker is its pipes.
 import contextlib
 import os
 import platform
-import shutil
 import signal
 import site
 import subprocess
@@ -33,7 +32,7 @@ from levelfield.launchers.channel import (
 )
 from levelfield.launchers.protocol import Launcher, LaunchSpec, gpu_environment, memory_environment, worker_environment
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.paths import package_root
+from levelfield.paths import package_root, remove_tree
 from levelfield.record.schema import Image
 
 
@@ -101,7 +100,7 @@ class ProcessChannel(Channel):
     def end(self, grace_s: float) -> None:
         with contextlib.ExitStack() as cleanup:
             if self._owned is not None:
-                cleanup.callback(shutil.rmtree, self._owned, ignore_errors=True)
+                cleanup.callback(remove_tree, self._owned)
             with contextlib.suppress(OSError):
                 self._stdin.close()
             if not self._exits(grace_s):
@@ -182,7 +181,7 @@ def start_process(command: list[str], name: str, variables: dict[str, str], code
             owned=owned,
         )
     except OSError as error:
-        shutil.rmtree(owned, ignore_errors=True)
+        remove_tree(owned)
         raise WorkerError("error", f"{name} could not be started: {error.strerror or error}.") from error
     return Worker(name, channel, started_ns=started_ns)
 

@@ -180,7 +180,8 @@ class Worker:
     def _check_disk(self) -> None:
         if self.has_filled_the_disk():
             allowed_gib = self._disk.allowed_bytes / (1 << 30)
-            message = f"wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._request}; "
+            most = f"{allowed_gib:.1f} GiB, or {self._disk.allowed_files:,} files,"
+            message = f"wrote more than {most} to its compile cache during {self._request}; "
             error = self._lost("error", message + "it was ended and the cache emptied.")
             self._disk.clear()
             raise error

@@ -11,8 +11,10 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from levelfield.errors import LevelfieldError
 from levelfield.options import repeated
 from levelfield.options.values import (
     CPU_LIST,
@@ -83,6 +85,16 @@ class Option(click.Option):
         write = self.type.write if isinstance(self.type, Typed) else str
         for one in value if self.multiple and isinstance(value, Iterable) else (value,):
             yield from (self.opts[0],) if self.is_flag else (self.opts[0], write(one))
+
+
+def own_folder(context: click.Context, parameter: click.Parameter, folder: Path) -> Path:
+    """Refuse a default that leads out of the current folder, which may be a stranger's (LevelfieldError)."""
+    default = context.get_parameter_source(parameter.name or "") is ParameterSource.DEFAULT
+    if default and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(".")):
+        raise LevelfieldError(
+            f"{folder} is a link that leads out of this folder.", fix=f"Name the folder with {parameter.opts[0]}."
+        )
+    return folder
 
 
 def _declare(
@@ -274,7 +286,7 @@ BASE = _declare("--base", "base", MACHINE, metavar="SOURCE", default="debian", c
 IDENTIFY = _declare("--identify", "identify", RESULTS, is_flag=True, hidden=True,
     help="Store this host's name in the record.")
 REPORTS = _declare("--reports", "reports", BASIC, in_file=True, type=click.Path(path_type=Path, file_okay=False),
-    default=Path("reports"), recorded=_private,
+    default=Path("reports"), recorded=_private, callback=own_folder,
     help="Folder of runs and baselines.")
 OUTPUT = _declare("--output", "output", RESULTS, multiple=True, type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the comparison to a file: .md, .xml (JUnit), .json, .html or .txt. May be repeated.")

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from levelfield.launchers.protocol import Launcher, WorkerPaths
 from levelfield.machine.fingerprint import machine_sha256
 from levelfield.machine.topology import Topology
 from levelfield.names import made_of
-from levelfield.paths import lasting_temporary_folder, remove_temporary
+from levelfield.paths import lasting_temporary_folder, remove_temporary, remove_tree
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import store
@@ -288,7 +287,7 @@ def kept_caches(machine: Fingerprint) -> Path:
     for unused in root.glob("*/*"):
         with contextlib.suppress(OSError):
             if time.time() - unused.stat().st_mtime > UNUSED_S:
-                shutil.rmtree(unused, ignore_errors=True)
+                remove_tree(unused)
     return caches
 
 

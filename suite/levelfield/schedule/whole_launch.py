@@ -1,12 +1,12 @@
 """Launches that are measured as a whole: cold starts, peak memory, and trainings to a target, each from a seed."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from levelfield.machine.disturbance import reasons
 from levelfield.machine.signals import Signals, difference
+from levelfield.paths import remove_tree
 from levelfield.record.journal import Journal, LaunchDone
 from levelfield.record.schema import Arm, Block, Case, Convergence, Failure, Launch, Noise
 from levelfield.schedule.launches import bring_up, probe, require_same
@@ -48,7 +48,7 @@ def cold_starts(made: OpenGeneration, arms: Sequence[Arm], *, keep_workers: bool
     outcomes: list[Outcome] = []
     with ended_on_error(outcomes):
         for number, arm in enumerate(shuffled(arms, made.seed), start=1):
-            shutil.rmtree(cache_folder(made.resources, made.block.case, arm), ignore_errors=True)
+            remove_tree(cache_folder(made.resources, made.block.case, arm))
             outcomes += bring_up(made.resources, made.block.case, [arm], seed=made.seed, listener=made.listener)
             made.write(outcomes[-1])
             if not keep_workers:

@@ -13,6 +13,8 @@ import msgspec
 from packaging.utils import canonicalize_version
 
 from levelfield.analysis.collect import launches, turns
+from levelfield.backends.cuda import DEVICE
+from levelfield.compare import ab
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
 from levelfield.options.registry import MARGIN, MAX_SLOWDOWN, typed
@@ -21,6 +23,7 @@ from levelfield.record.references import split_python
 from levelfield.record.schema import Absent, Arm, Block, Case, Launch, LoadGenTest, OwnFile, Parity, Run, Turn, Window
 from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
+from levelfield.zoo.training.convergence import GOALS
 
 CENTRED = 2.5
 """How far a centred error could be over the tolerance below fp32, in records that do not say it."""
@@ -42,6 +45,10 @@ def of(run: Run) -> Iterator[str]:
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
     profile = run.settings.profile
+    if ab.LABEL in run.labels and not (
+        profile == "smoke" or run.settings.ends_on_verdict or run.settings.precision_target
+    ):
+        yield "a comparison that does not end with its verdict"
     if typed(run.command).get("--profile", [profile])[-1:] != [profile]:
         yield f"the command asks for another profile than {one_line(profile)}"
     yield from _checked("options", _options(run))
@@ -220,7 +227,11 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
     ):
         if among and said not in among:
             yield f"{one_line(said)}, for which the settings do not ask"
-    if case.device != "cpu" and asked.gpu is None:
+    if case.batch not in _batches(run, case):
+        yield f"a batch of {case.batch}, for which the settings do not ask"
+    if case.device not in {"cpu", DEVICE}:
+        yield f"it is of no device: {one_line(case.device)}"
+    elif case.device != "cpu" and asked.gpu is None:
         yield f"it is of the device {one_line(case.device)}, and no GPU was used"
     if case.threads * case.processes > len(run.settings.cpus):
         yield f"more threads than the CPUs of the run, of which there are {len(run.settings.cpus)}"
@@ -233,8 +244,8 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
     planned = block.planned_generations  # of any size, in an untrusted record
     whole_ones = (each for each in known if each.complete or run.resumed)  # what was cut off is not made again
     lacking = planned - sum(0 <= each.index < planned for each in whole_ones)
-    if planned < 0:
-        yield "fewer than no generations"
+    if planned < 1:
+        yield "no generation is planned"
     if run.settings.budget_seconds is None and not run.resumed:
         reasons -= {BUDGET_SPENT}
     if lacking > 0 and run.finished is not None and reasons.isdisjoint({BUDGET_SPENT, JOURNAL_DAMAGED}):
@@ -257,6 +268,18 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
         whole_groups = sum(map(len, groups)) == len(measured) and all(each.turns for each in generation.rounds)
         if not whole_groups or (generation.rounds and generation.complete and measured != alive):
             yield f"generation {generation.index} lacks windows of arms that did not fail"
+
+
+def _batches(run: Run, case: Case) -> tuple[int, ...]:
+    """Return the batches that a case may have, by the settings."""
+    scenario, asked = case.definition, run.settings
+    if scenario.batched:
+        return asked.batches.get(case.model, ())
+    if scenario.trains:
+        return asked.training_batches.get(case.model, ())
+    if scenario.decodes:
+        return asked.decoding_batches.get(case.model, (1,))
+    return (GOALS[case.model].batch if case.converges and case.model in GOALS else scenario.batch,)
 
 
 def _block(run: Run, block: Block) -> Iterator[str]:
@@ -313,6 +336,10 @@ def _disturbed(reasons: Disturbed) -> Iterator[str]:
 
 
 def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
+    memory = launch.memory
+    sizes = () if memory is None else (memory.peak_rss_bytes, memory.rss_bytes, *memory.device_bytes.values())
+    if any(isinstance(each, int) and each < 0 for each in sizes):
+        yield f"less than no memory of {one_line(launch.arm)}"
     for parity in filter(None, (launch.parity, launch.parity_after)):
         case, of_own = (_CANARY, False) if launch.arm == block.canary else (block.case, own)
         wrong = list(_errors(parity, case.precision, own=of_own)) if parity.equal else []
@@ -410,9 +437,20 @@ def _errors(parity: Parity, precision: str, *, own: bool) -> Iterator[str]:
 
 def _answers(run: Run) -> Iterator[str]:
     labels = {(each.task, each.model): each.labels for each in run.data_sets}
+    arms = {arm.id for block in run.blocks for arm in block.arms}
+    alike: dict[object, object] = {}
     for found in run.accuracies:
         true = labels.get((found.task, found.model), ())
         named, given = f"answers of {one_line(found.arm)} to {one_line(found.task)}", found.right
+        judged = found.right, found.shares
+        if found.arm not in arms:
+            yield f"{named}, an arm that no case has"
+        if found.answers and alike.setdefault((found.task, found.model, found.answers), judged) != judged:
+            yield f"{named} that are those of another arm, and are judged otherwise"
+        if any(not 0 <= share <= 1 for shares in found.shares.values() for share in shares):
+            yield f"{named} of which more is right than all, or less than nothing"
+        if any(map(float.__gt__, map(float, given.get("exact match", ())), found.shares.get("F1 of words", ()))):
+            yield f"{named} that match exactly, and not word by word"
         first, near = given.get("top-1", ()), given.get("top-5", ())
         if {*itertools.chain(*given.values())} - {0, 1} or any(map(int.__gt__, first, near)):
             yield f"{named} that are neither right nor wrong, or right and not among the first five"

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ from typing import Any
 
 from levelfield.errors import LevelfieldError, printable
 from levelfield.launchers import disk_limit
+from levelfield.paths import remove_tree
 from levelfield_fleet.run import guard
 
 START_S = 120.0
@@ -49,7 +49,7 @@ def nodes(count: int, own: Sequence[Mapping[str, str]] = ()) -> Iterator[str]:
     disk_limit.sweep()
     with contextlib.ExitStack() as leaving:
         folder = disk_limit.make()
-        leaving.callback(shutil.rmtree, folder, ignore_errors=True)
+        leaving.callback(remove_tree, folder)
         drawn = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_TMPDIR": str(folder)}
         leaving.enter_context(surroundings(_PLACES | drawn))
         address, log = folder / "address", folder / "log"

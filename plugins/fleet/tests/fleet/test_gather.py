@@ -48,6 +48,12 @@ def test_a_run_that_was_edited_after_it_was_copied_is_still_found(tmp_path: Path
     assert len(gather(tmp_path).notes) == 1
 
 
+def test_a_run_that_was_renamed_after_it_was_copied_is_still_found(tmp_path: Path) -> None:
+    for node, name in (("a", "one"), ("b", "two")):
+        place(msgspec.structs.replace(small("any", 1, generations=5), id=name), tmp_path / node)
+    assert gather(tmp_path).notes == ("One run lies under 2 nodes and is left out, since it is not known whose: a, b.",)
+
+
 def test_two_runs_that_share_an_id_by_chance_are_two(tmp_path: Path) -> None:
     """Of a thousand nodes that begin in one second some draw the same 16 bits."""
     place(small("20261125-020000-standard-0f0f", 1), tmp_path / "a")

@@ -38,6 +38,8 @@ MAX_DEPTH = 16
 """Graphs within graphs (loops, conditions) that are looked into."""
 MAX_NAME = 4096
 """Characters of a name; a longer one is refused."""
+MAX_FIELDS = 5_000_000
+"""Fields that are walked over, of all graphs together: a multiple of those of the largest models."""
 MAX_VALUES = 1024
 """Inputs, and outputs, at the most."""
 MAX_SIDES = 64
@@ -106,8 +108,13 @@ class _Weight(NamedTuple):
 def read_graph(model: memoryview) -> Graph:
     """Read what a file declares.
 
-    Raises MalformedError: it is not an ONNX model.
+    Raises MalformedError: it is not an ONNX model, or has more than `MAX_FIELDS`.
     """
+    with protobuf.bounded(MAX_FIELDS):
+        return _graph(model)
+
+
+def _graph(model: memoryview) -> Graph:
     graphs = [each.message for each in _find(model, _MODEL_GRAPH)]
     ir = next((each.integer for each in _find(model, _MODEL_IR)), None)
     if len(graphs) != 1 or ir is None:
@@ -202,8 +209,9 @@ def _tensor(tensor: memoryview) -> _Weight:
     sides: list[int] = []
     for each in fields(tensor):
         if each.number == _TENSOR_SIDE:
-            sides += each.integers
-            if len(sides) > MAX_SIDES:
+            packed = isinstance(each.value, memoryview) and len(each.value) > MAX_SIDES * protobuf.LONGEST_BYTES
+            sides += () if packed else each.integers
+            if packed or len(sides) > MAX_SIDES:
                 raise MalformedError(f"A weight has more dimensions than {MAX_SIDES}.")
         elif each.number == _TENSOR_TYPE:
             kind = each.integer

@@ -10,7 +10,6 @@ import math
 import mmap
 import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 from io import BufferedReader
@@ -23,7 +22,7 @@ from levelfield.backends.protobuf import MalformedError
 from levelfield.errors import LevelfieldError, clause, explained, printable
 from levelfield.machine.findings import check_space
 from levelfield.names import made_of
-from levelfield.paths import cache_folder, temporary_folder
+from levelfield.paths import cache_folder, remove_tree, temporary_folder
 from levelfield.prepare.artifacts import ModelFile
 from levelfield.prepare.own_model import describe, onnx_format, python_file
 from levelfield.prepare.own_model.describe import Content
@@ -160,7 +159,7 @@ def keep(path: Path) -> Content:
         draft.chmod(0o755)
         target = _folder(content)
         if not (target / MODEL).is_file():
-            shutil.rmtree(target, ignore_errors=True)
+            remove_tree(target)
             draft.replace(target)
     return content
 
@@ -322,7 +321,7 @@ def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ..
         for name in beside:
             (draft / name).hardlink_to(original / name)
         draft.chmod(0o755)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         draft.replace(folder)
 
 
