@@ -103,8 +103,8 @@ def _without_copies(read: Sequence[_Read]) -> tuple[list[_Read], list[str]]:
     """Return the records that are of one node alone, each once, and sentences about the others.
 
     An id has a start in whole seconds and a random part of 16 bits, so that of a thousand nodes that begin at once some
-    share one. Two records are of one run where they are the same file, or have the same costs in a case: of few launches,
-    one id, too.
+    share one. Two records are of one run where they are the same file, or have the same costs in a case and, of few
+    launches, one id.
     """
     groups: dict[object, list[_Read]] = {}
     for one in read:

@@ -13,7 +13,6 @@ import msgspec
 from packaging.utils import canonicalize_version
 
 from levelfield.analysis.collect import launches, turns
-from levelfield.backends.cuda import DEVICE
 from levelfield.compare import ab
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
@@ -229,7 +228,7 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
             yield f"{one_line(said)}, for which the settings do not ask"
     if case.batch not in _batches(run, case):
         yield f"a batch of {case.batch}, for which the settings do not ask"
-    if case.device not in {"cpu", DEVICE}:
+    if case.device not in {"cpu", "cuda"}:
         yield f"it is of no device: {one_line(case.device)}"
     elif case.device != "cpu" and asked.gpu is None:
         yield f"it is of the device {one_line(case.device)}, and no GPU was used"
