@@ -19,7 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("verify reports/a-run --signers nosuch", "There is no file of signers nosuch."),
+        ("verify reports/a-run --signers nosuch", "There is no plain file nosuch."),
         ("verify nosuch", "nosuch"),
         ("report a-run --sign text.txt", "text.txt"),
         ("reproduce reports/a-run --dry-run --data nosuch", "There is no data set called 'nosuch'."),

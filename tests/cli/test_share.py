@@ -110,7 +110,7 @@ def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path
     ("words", "says"),
     [
         (("gone.html",), "gone.html"),
-        (("run", "--signers", "gone"), "There is no file of signers gone. Write one line for each: NAME and"),
+        (("run", "--signers", "gone"), "There is no plain file gone. Write a line for each signer: NAME and"),
     ],
 )
 def test_what_is_not_there_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

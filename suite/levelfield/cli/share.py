@@ -128,7 +128,7 @@ SIGNERS = click.option(
 def _readable(signers: Path | None) -> None:
     if signers is not None and not signers.is_file():
         raise LevelfieldError(
-            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
+            f"There is no plain file {signers}.", fix="Write a line for each signer: NAME and the public key."
         )
 
 
