@@ -11,6 +11,7 @@ from levelfield.record import files
 from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
 from tests.commands import ROOT, run
+from tests.analysis.probed import probed
 from tests.compare import pairs
 from tests.judged import ITEMS, judged_run
 from tests.records_builder import make_run
@@ -40,6 +41,12 @@ target_latency (ns): 5
 FIRST = small().blocks[0].generations[0]
 STEAL = [{"signal": "steal", "value": 0.01, "limit": 0.02}]
 IMPORTED = {"tool": "pyperf", "version": "2", "sha256": "0" * 64, "recorded": "2026-11-21T10:15:00Z"}
+ROUND: Place = ("blocks", 0, "generations", 0, "rounds", 0)
+STOLEN = [
+    {**turn, "noise": {**turn["noise"], "steal_ns": turn["noise"]["elapsed_ns"]}}
+    for turn in msgspec.to_builtins(FIRST.rounds[0].turns)
+]
+PROBED = probed(small(), lambda *_: ("calm",))
 FAILED = {"stage": "load", "kind": "crashed", "message": "It ended."}
 
 
@@ -104,6 +111,21 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a cosine of -1.0e+00": (small(), (*PARITY, "cosine"), -1.0),
     "a share of 2.0e+00": (small(), (*PARITY, "top_1"), 2.0),
     "an error of -5.0e+00": (small(), (*PARITY, "max_abs_error"), -5.0),
+    "the command asks for another --margin": (
+        changed(small(), (("command",), ["levelfield", "ab", "jax", "torch"])), ("settings", "margin"), 0.5,
+    ),
+    "the command asks for no --max-slowdown": (small(), ("settings", "max_slowdown"), 0.9),
+    "it is equal, computed in bf16": (small(), (*PARITY, "computed_in"), "bf16"),
+    "it is equal in fp32, with products in bf16": (
+        small(), (*LAUNCH, "computed"), {"products": {"bf16": 9, "fp32": 1}, "source": "the graph"},
+    ),
+    "is said to be disturbed by others, and no window of it was": (
+        small(), (*ROUND, "disturbed"), [{"signal": "others", "value": 0.31, "limit": 0.05}],
+    ),
+    "is not said to be disturbed by steal, and every window of it was": (small(), (*ROUND, "turns"), STOLEN),
+    "was disturbed otherwise than its noise shows": (
+        PROBED, (*TURN, "outside"), [{"signal": "others", "value": 0.9, "limit": 0.05}],
+    ),
     "no generation is planned": (small(), ("blocks", 0, "planned_generations"), 0),
     "a batch of 8, for which": (small(), ("blocks", 0, "case", "batch"), 8),
     "a batch of 512, for which": (MANY, ("blocks", 0, "case", "batch"), 512),

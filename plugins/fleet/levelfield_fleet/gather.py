@@ -107,9 +107,9 @@ def _without_copies(read: Sequence[_Read]) -> tuple[list[_Read], list[str]]:
     launches, one id.
     """
     groups: dict[object, list[_Read]] = {}
-    for one in read:
+    for one, first in zip(read, sides.originals([run for _, run in read]), strict=True):
         facts, answers = one[1].facts, one[1].answers
-        marks: list[object] = [facts.sha256, *sides.measurements(one[1])]
+        marks: list[object] = [facts.sha256, first]
         marks += [(facts.id, key, answer.launch_costs) for key, answer in answers.items() if answer.launch_costs]
         group = next((groups[mark] for mark in marks if mark in groups), [])
         group.append(one)

@@ -84,7 +84,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
             "the new one.",
             fix="Gather the runs before and after the roll-out into two folders: no run is of both.",
         )
-    sides.check_measured_once(run for side in (old, new) for runs in side.nodes.values() for run in runs)
+    sides.check_measured_once([run for side in (old, new) for runs in side.nodes.values() for run in runs])
     other = {node.name for node in both if changes.have_same_hardware((*node.old, *node.new)) is False}
     nodes = [node for node in both if node.name not in other]
     before = [run for node in nodes for run in node.old]

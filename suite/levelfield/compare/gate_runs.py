@@ -54,6 +54,7 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> gat
     """
     _check_number(baseline, runs)
     accepted = _check_alike(baseline, runs, demands.accept)
+    sides.check_measured_once(runs)
     if not demands.same_day:
         _check_days(baseline, runs)
     pairs = {
@@ -96,7 +97,6 @@ def settings_of(run: Reduced) -> dict[str, str]:
 
 def _check_number(baseline: Baseline, runs: Sequence[Reduced]) -> None:
     sides.check_distinct([run.facts.id for run in runs])
-    sides.check_measured_once(runs)
     if not prediction.FEWEST <= len(runs) <= prediction.MOST:
         raise LevelfieldError(
             f"The baseline {baseline.name} has {units.plural(len(runs), 'run')}; noise is estimated from "

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -50,26 +51,35 @@ def check_distinct(ids: Sequence[str]) -> None:
 
 
 _TELLING = 3
-"""Launches whose costs, all the same to the last digit, are no coincidence."""
+"""Costs of launches that two runs share, each to the last digit: no coincidence."""
 
 
-def measurements(run: Reduced) -> Iterator[object]:
-    """Yield what no other run measures, whatever a copy of it is called: an arm's costs in a case."""
-    for key, answer in run.answers.items():
-        if run.cases[key[1]].timed and len(set(answer.launch_costs)) >= _TELLING:
-            yield key, answer.launch_costs
+def originals(runs: Sequence[Reduced]) -> list[int]:
+    """Return of each run the place of the first one that holds its measurements, whatever it is called: its own."""
+    seen: dict[object, int] = {}
+    found: list[int] = []
+    for place, run in enumerate(runs):
+        marks = {
+            (key, cost)
+            for key, answer in run.answers.items()
+            if run.cases[key[1]].timed and (len(answer.launch_costs) == 1 or len(set(answer.launch_costs)) > 1)
+            for cost in answer.launch_costs
+        }
+        shared = Counter(seen[mark] for mark in marks if mark in seen).most_common(1)
+        found.append(found[shared[0][0]] if shared and shared[0][1] >= _TELLING else place)
+        for mark in marks:
+            seen.setdefault(mark, place)
+    return found
 
 
-def check_measured_once(runs: Iterable[Reduced]) -> None:
+def check_measured_once(runs: Sequence[Reduced]) -> None:
     """Refuse runs that hold the same measurements, under whatever names (LevelfieldError): one would count twice."""
-    seen: dict[object, str] = {}
-    for run in runs:
-        for mark in measurements(run):
-            first = seen.setdefault(mark, run.facts.id)
-            if first != run.facts.id:
-                raise LevelfieldError(
-                    f"The runs {first[:100]} and {run.facts.id[:100]} hold the same measurements.", fix=ONCE
-                )
+    for place, first in enumerate(originals(runs)):
+        if runs[first].facts.id != runs[place].facts.id:
+            raise LevelfieldError(
+                f"The runs {runs[first].facts.id[:100]} and {runs[place].facts.id[:100]} hold the same measurements.",
+                fix=ONCE,
+            )
 
 
 def load(file: Path) -> Reduced:

@@ -41,26 +41,35 @@ SWAPPED_PAGES = 256
 """1 MiB in pages of 4 KiB."""
 FLOOR_TICKS = 2
 """Ticks of a CPU below which a share is too coarse to count."""
+SHARES = {
+    "steal": STEAL_SHARE, "others": OTHERS_SHARE, "idle workers": IDLE_WORKERS_SHARE, "pressure": PRESSURE_SHARE,
+}  # fmt: skip
+SUMS = {"swapped pages": SWAPPED_PAGES, "throttled": 0, "quota": 0}
 
 
 def reasons(turns: Sequence[Noise], cpus: int) -> tuple[Reason, ...]:
     """Return the signals beyond their limits: of a round, or of a single window."""
     if not turns or cpus < 1:
         return ()
-    steal = share(turns, lambda noise: noise.steal_ns, cpus)
-    others = share(turns, lambda noise: noise.others_ns, cpus)
+    read = values(turns, cpus)
     floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
-    pressure = share(turns, lambda noise: noise.pressure_ns, 1) if steal + others > max(OUTSIDE_SHARE, floor) else 0.0
-    read = (
-        ("steal", steal, max(STEAL_SHARE, floor)),
-        ("others", others, max(OTHERS_SHARE, floor)),
-        ("idle workers", share(turns, lambda noise: noise.idle_workers_ns, cpus), max(IDLE_WORKERS_SHARE, floor)),
-        ("pressure", pressure, max(PRESSURE_SHARE, floor)),
-        ("swapped pages", _sum(noise.swapped_pages for noise in turns), SWAPPED_PAGES),
-        ("throttled", _sum(noise.throttled for noise in turns), 0),
-        ("quota", _sum(noise.quota_throttled for noise in turns), 0),
-    )
-    return tuple(Reason(signal, value, limit) for signal, value, limit in read if value > limit)
+    if read["steal"] + read["others"] <= max(OUTSIDE_SHARE, floor):
+        read["pressure"] = 0.0
+    limits = {signal: max(limit, floor) for signal, limit in SHARES.items()} | SUMS
+    return tuple(Reason(signal, value, limits[signal]) for signal, value in read.items() if value > limits[signal])
+
+
+def values(turns: Sequence[Noise], cpus: int) -> dict[str, float]:
+    """Return the signals of some turns: shares of a capacity, and numbers of events."""
+    return {
+        "steal": share(turns, lambda noise: noise.steal_ns, cpus),
+        "others": share(turns, lambda noise: noise.others_ns, cpus),
+        "idle workers": share(turns, lambda noise: noise.idle_workers_ns, cpus),
+        "pressure": share(turns, lambda noise: noise.pressure_ns, 1),
+        "swapped pages": _sum(noise.swapped_pages for noise in turns),
+        "throttled": _sum(noise.throttled for noise in turns),
+        "quota": _sum(noise.quota_throttled for noise in turns),
+    }
 
 
 def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:

@@ -253,7 +253,7 @@ LOADGEN = _declare("--loadgen", "loadgen", WHAT, in_file=True, type=LOADGEN_TEST
          "rules), test=10m the shortest test (default: by profile; MLPerf's rules ask for 10m).")
 PRICE = _declare("--price", "price", RESULTS, type=PRICE_PER_HOUR, again="price",
     help="What an hour of this machine costs, such as 1.20/h or 1.20EUR/h: shows the cost of a million items.")
-RESUME = _declare("--resume", "resume", HOW_LONG, metavar="RUN",
+RESUME = _declare("--resume", "resume", HOW_LONG, metavar="RUN", recorded=last_name,
     help="Continue a run that was interrupted, or whose budget was spent: --budget is then the time from here on.")
 SEED = _declare("--seed", "seed", HOW_LONG, type=SEED_NUMBER, again=lambda run: str(run.settings.seed),
     help="Seed of the schedule; it is stored in the record.")
@@ -289,11 +289,12 @@ REPORTS = _declare("--reports", "reports", BASIC, in_file=True, type=click.Path(
     default=Path("reports"), recorded=_private, callback=own_folder,
     help="Folder of runs and baselines.")
 OUTPUT = _declare("--output", "output", RESULTS, multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+    recorded=_private,
     help="Also write the comparison to a file: .md, .xml (JUnit), .json, .html or .txt. May be repeated.")
 FORMAT = _declare("--format", "format_", RESULTS,
     type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
     help="Format to print; also that of an --output file with an unknown suffix.")
-CSV = _declare("--csv", "csv_file", RESULTS, metavar="FILE",
+CSV = _declare("--csv", "csv_file", RESULTS, metavar="FILE", recorded=_private,
     help="Write CSV to this file; - for the terminal.")
 SIGN = _declare("--sign", "sign", RESULTS, metavar="KEY",
     type=click.Path(path_type=Path, exists=True, dir_okay=False), recorded=_private,

@@ -16,10 +16,25 @@ from levelfield.analysis.collect import launches, turns
 from levelfield.compare import ab
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
+from levelfield.machine.disturbance import SHARES, reasons, values
 from levelfield.options.registry import MARGIN, MAX_SLOWDOWN, typed
 from levelfield.record.disturbance import Disturbed
+from levelfield.record.measured import MachineProbe
 from levelfield.record.references import split_python
-from levelfield.record.schema import Absent, Arm, Block, Case, Launch, LoadGenTest, OwnFile, Parity, Run, Turn, Window
+from levelfield.record.schema import (
+    Absent,
+    Arm,
+    Block,
+    Case,
+    Launch,
+    LoadGenTest,
+    OwnFile,
+    Parity,
+    Round,
+    Run,
+    Turn,
+    Window,
+)  # fmt: skip
 from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
 from levelfield.zoo.training.convergence import GOALS
@@ -69,6 +84,10 @@ def _options(run: Run) -> Iterator[str]:
     """Yield what decides a verdict and is not what was typed, the last of several."""
     for option, known in ((MARGIN, run.settings.margin), (MAX_SLOWDOWN, run.settings.max_slowdown)):
         asked = typed(run.command).get(option.opts[0], [])[-1:]
+        if not asked and run.command[1:2] in (("ab",), ("bench",)):  # no file sets either
+            asked = [option.default] if isinstance(option.default, str) else []
+            if known is not None and not asked:
+                yield f"the command asks for no {option.opts[0]}, and the settings have one"
         with contextlib.suppress(click.BadParameter):  # nobody can have typed it
             if asked and known is not None and option.type.convert(asked[0], None, None) != known:
                 yield f"the command asks for another {option.opts[0]} than the settings"
@@ -273,9 +292,9 @@ def _batches(run: Run, case: Case) -> tuple[int, ...]:
     """Return the batches that a case may have, by the settings."""
     scenario, asked = case.definition, run.settings
     if scenario.batched:
-        return asked.batches.get(case.model, ())
+        return asked.batches.get(case.model, (scenario.batch,))
     if scenario.trains:
-        return asked.training_batches.get(case.model, ())
+        return asked.training_batches.get(case.model, (scenario.batch,))
     if scenario.decodes:
         return asked.decoding_batches.get(case.model, (1,))
     return (GOALS[case.model].batch if case.converges and case.model in GOALS else scenario.batch,)
@@ -302,6 +321,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
             yield from _launch(block, launch, own=run.settings.own is not None)
         for round_ in generation.rounds:
             yield from _disturbed(round_.disturbed)
+            yield from _unlike_noise(round_, len(run.settings.cpus))
             for turn in round_.turns:
                 yield from _disturbed(turn.outside)
                 if turn.arm not in known:
@@ -328,8 +348,28 @@ def _too_short(window: Window) -> bool:
     return window.calls_not_kept > 0 and window.calls * max(typical_ns, 1) / 2 > window.window_ns
 
 
-def _disturbed(reasons: Disturbed) -> Iterator[str]:
-    for reason in reasons:
+def _unlike_noise(taken: Round, cpus: int) -> Iterator[str]:
+    """Yield disturbances that the noise of a round's windows does not show, and noise that is called none."""
+    noises = [turn.noise for turn in taken.turns if turn.noise is not None]
+    if not noises or not cpus:
+        return
+    alone, whole = [values((noise,), cpus) for noise in noises], values(noises, cpus)
+    most = {signal: max(one[signal] for one in alone) if signal in SHARES else whole[signal] for signal in whole}
+    said = {reason.signal: reason.value for reason in taken.disturbed}
+    for signal, value in said.items():
+        if signal in most and value > most[signal] * (1 + ROUNDING):
+            yield f"round {taken.index} is said to be disturbed by {one_line(signal)}, and no window of it was"
+    always = set.intersection(*({each.signal for each in reasons((noise,), cpus)} for noise in noises))
+    if unsaid := always - said.keys():
+        yield f"round {taken.index} is not said to be disturbed by {min(unsaid)}, and every window of it was"
+    for turn in (each for each in taken.turns if isinstance(each.probed_before, MachineProbe)):
+        shown = {each.signal for each in reasons((turn.noise,), cpus)} if turn.noise is not None else set()
+        if {each.signal for each in turn.outside} != shown:
+            yield f"a window of {one_line(turn.arm)} was disturbed otherwise than its noise shows"
+
+
+def _disturbed(found: Disturbed) -> Iterator[str]:
+    for reason in found:
         if reason.limit is not None and reason.value <= reason.limit:
             yield f"{one_line(reason.signal)} disturbed it within its limit"
 
@@ -342,6 +382,11 @@ def _launch(block: Block, launch: Launch, *, own: bool) -> Iterator[str]:
     for parity in filter(None, (launch.parity, launch.parity_after)):
         case, of_own = (_CANARY, False) if launch.arm == block.canary else (block.case, own)
         wrong = list(_errors(parity, case.precision, own=of_own)) if parity.equal else []
+        if parity.equal and parity.computed_in not in {"", case.precision}:
+            wrong.append(f"it is equal, computed in {one_line(parity.computed_in)}")
+        mostly = launch.computed.mostly if launch.computed is not None else ""
+        if parity.equal and case.precision == "fp32" and mostly not in {"", "fp32", "fp64"}:
+            wrong.append(f"it is equal in fp32, with products in {one_line(mostly)}")
         wrong += tolerances.of(parity, case, own=of_own)
         wrong += list(_out_of_range(parity))
         wrong += ["it is not equal, for no reason"] if not parity.equal and not parity.reason else []
