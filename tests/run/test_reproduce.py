@@ -47,6 +47,9 @@ def test_cases_are_those_of_the_record_though_a_profile_has_others_now() -> None
     assert len(made.blocks) > len(run.blocks)
     chosen = reproduce.recorded_cases(made, run)
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
+    assert {block.planned_generations for block in chosen.blocks if block.case.scenario == "memory"} == {3}
+    said = "\n".join(reproduce.announced(run, chosen, reproduce.intent(run), "docker"))
+    assert "launches of each arm: 3 of memory, 5 or more of latency, in about 5 min 30 s" in said
 
 
 @pytest.mark.parametrize(("recorded", "planned"), [((), ()), ((0, 1), "all"), ("all", "all"), (None, "all")])

@@ -10,8 +10,8 @@ import pytest
 from levelfield.record import files
 from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
-from tests.commands import ROOT, run
 from tests.analysis.probed import probed
+from tests.commands import ROOT, run
 from tests.compare import pairs
 from tests.judged import ITEMS, judged_run
 from tests.records_builder import make_run

@@ -15,6 +15,7 @@ from rich.console import RenderableType
 from levelfield.analysis import environment
 from levelfield.compare import phrases
 from levelfield.compare.changes import hardware_differences
+from levelfield.compare.reproduce import FEWEST
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, worker_code
 from levelfield.machine.fingerprint import fingerprint
@@ -110,14 +111,22 @@ def intent(run: Run, *, locked: bool = True, budget_seconds: float | None = None
 def recorded_cases(chosen: Plan, run: Run) -> Plan:
     """Return a plan without the cases that the record has none of: its profile may measure others today.
 
-    Threads and device are those of this machine.
+    Threads and device are those of this machine. Peak memory has an interval only from several launches, which are
+    made anyway.
     """
+    fewest = FEWEST if chosen.profile.generations >= FEWEST else 1
+
+    def planned(block: Block) -> Block:
+        least = fewest if block.case.definition.sample == "peak memory" else 1
+        return msgspec.structs.replace(block, planned_generations=max(least, block.planned_generations))
 
     def asked(block: Block) -> Case:
         return msgspec.structs.replace(block.case, threads=1, device="cpu")
 
     there = set(map(asked, run.blocks))
-    return msgspec.structs.replace(chosen, blocks=tuple(block for block in chosen.blocks if asked(block) in there))
+    return msgspec.structs.replace(
+        chosen, blocks=tuple(planned(block) for block in chosen.blocks if asked(block) in there)
+    )
 
 
 def _target(settings: Settings) -> float | None:
@@ -277,8 +286,6 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     ):
         if batches:
             yield name, "; ".join(f"{model} {_numbers(sizes)}" for model, sizes in batches.items())
-    launches = _numbers(sorted({block.planned_generations for block in plan.blocks}))
-    clock = "" if settings.clock_seconds is None else f" or more, in about {units.duration(settings.clock_seconds)}"
     budget_s, precision = options.budget_seconds, options.precision_target
     target, latency_ms, test_s = settings.target, settings.latency_target_ms, settings.loadgen_test_s
     asked = {
@@ -287,7 +294,7 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         "caches of keys and values": ", ".join(selection.kv_caches),
         "twice, as a control": selection.control if selection.control != "none" else "",
         "slowed down on purpose": f"{selection.inject[1]} by {selection.inject[0]}" if selection.inject else "",
-        "launches of each arm": launches + clock,
+        "launches of each arm": _launches(plan, budget_s, settings.clock_seconds),
         "time budget": "none" if budget_s is None else units.duration(budget_s),
         "goes on until every ratio is known to": "" if precision is None else f"±{100 * precision:g} %",
         "differences that count as none": f"{100 * options.margin:g} %",
@@ -301,6 +308,18 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         yield "weights of its author's own", f"{each.model} (SHA-256 {each.sha256[:12]}…)"
     if plan.own is not None:
         yield "file of its author's own", f"{plan.own.file} (SHA-256 {plan.own.sha256[:12]}…)"
+
+
+def _launches(plan: Plan, budget_s: float | None, clock_s: float | None) -> str:
+    """Return how many launches each scenario has: `3 of memory, 5 or more of latency, in about 5 min 30 s`."""
+    planned = {block.case.scenario: block for block in plan.blocks}
+    parts = [
+        f"{block.planned_generations}{' or more' if clock_s is not None and block.case.timed else ''} of {scenario}"
+        for scenario, block in planned.items()
+    ]
+    if clock_s is not None and budget_s is None:
+        parts.append(f"in about {units.duration(clock_s)}")
+    return ", ".join(parts)
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -79,7 +79,8 @@ def show_result(
         if comparison is None:
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
         ends = dict.fromkeys(each.remedy for each in run.warnings if each.code in OF_AN_END)
-        named = f"--resume {again(record.parent, run.command)}"
+        command = "levelfield bench " if "reproduce" in run.command[1:2] else ""  # which cannot go on
+        named = f"{command}--resume {again(record.parent, run.command)}"
         missing += [each.replace("--resume", named, 1) for each in ends]
         missing.append(summaries.enter(record.parent, content, run, result))
     for text in filter(None, missing):
