@@ -37,6 +37,14 @@ def test_the_same_again_is_reproduced() -> None:
     assert found.notes[0] == "All 6 answers are identical, bit by bit."
 
 
+def test_a_machine_that_was_disturbed_is_named_before_what_differs() -> None:
+    reduced = reduce(record("ours", 2), "")
+    ours = msgspec.structs.replace(reduced, disturbed=reduced.rounds)
+    found = judge_reproduction(reduce(record("theirs", 1), ""), ours)
+    every = f"{reduced.rounds} of {reduced.rounds} rounds"
+    assert found.notes[0].startswith(f"{every} were disturbed from outside here, and 0 of {reduced.rounds} in the")
+
+
 def test_a_difference_of_15_percent_is_rarely_reproduced() -> None:
     """Launches that scatter by a tenth, truth × 1.15, 10 % allowed: the point estimate alone once passed a quarter."""
     said = []

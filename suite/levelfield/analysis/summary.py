@@ -269,6 +269,9 @@ class Reduced(msgspec.Struct, frozen=True):
     """How fast the machine itself was, by the canary; None where it took no part."""
     imported: Imported | None = None
     """The file of another tool that the run was made of; None: Levelfield measured it."""
+    rounds: int = 0
+    disturbed: int = 0
+    """Of these rounds, by signals from outside."""
 
     @property
     def moment(self) -> str:
@@ -305,6 +308,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             for _, launch in collect.launches(block, arm.id):
                 if launch.parity is not None and len(seen) < MOST_PARITIES:
                     seen.setdefault(launch.parity.output_sha256, launch.parity)
+    rounds = [taken for block in run.blocks for generation in block.generations for taken in generation.rounds]
     return Reduced(
         facts=RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels),
         seconds=_seconds(run),
@@ -320,6 +324,8 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         environment=_surroundings(run),
         imported=run.imported,
         canary=_canary(machine.canary(run) if analysed is None else analysed.canary),
+        rounds=len(rounds),
+        disturbed=sum(bool(taken.disturbed) for taken in rounds),
     )
 
 

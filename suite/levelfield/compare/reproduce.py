@@ -59,6 +59,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
             filter(
                 None,
                 (
+                    _disturbed(theirs, ours),
                     numerics(drifts) or "No answer of the report could be compared.",
                     _speed(judged, allowed) if same is True else "",
                     _order(theirs, ours, same=same is True),
@@ -135,6 +136,16 @@ def _as_found(row: Row, ours: Reduced, moved: Container[tuple[str, str, str, int
         why = "other hardware" if same is False else "a record does not name its processor"
         return _with(row, Verdict.INCOMPARABLE, "undecided", why)
     return row
+
+
+def _disturbed(theirs: Reduced, ours: Reduced) -> str:
+    """Say how disturbed a machine was that may be no match for the report's; empty: it was not."""
+    if not ours.rounds or 2 * ours.disturbed < ours.rounds:
+        return ""
+    return (
+        f"{ours.disturbed} of {plural(ours.rounds, 'round')} were disturbed from outside here, and {theirs.disturbed} "
+        f"of {theirs.rounds} in the report: speeds may differ for that alone. Measure again once nothing else runs."
+    )
 
 
 def effect_of(theirs: Sequence[float], ours: Sequence[float]) -> effects.Effect | None:
