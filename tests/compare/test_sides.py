@@ -11,7 +11,7 @@ from levelfield.compare.sides import CaseResults, find, verdict_without_costs
 from levelfield.compare.types import Outcome, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.record.schema import Arm
+from levelfield.record.schema import Arm, OwnFile, Run
 from tests.compare.runs import one, row, run
 from tests.records_builder import kept, with_launches
 
@@ -92,6 +92,17 @@ def test_other_digests_give_a_sentence_instead_of_a_number() -> None:
     assert found.reason.startswith("the inputs are not the same")
     assert found.reason.endswith("eeeeeeee now)")
     assert found.ratio is None
+
+
+def test_networks_of_one_name_and_other_files_are_not_the_same() -> None:
+    def of_file(name: str, sha256: str) -> Run:
+        bare = with_launches(run(name), lambda launch: msgspec.structs.replace(launch, weights_sha256=""))
+        own = OwnFile("mlp", "net.py", sha256, 1, (), (), "fp32", 0)
+        return msgspec.structs.replace(bare, settings=msgspec.structs.replace(bare.settings, own=own))
+
+    found = one(of_file("a", "0" * 64), of_file("b", "1" * 64))
+    assert {each.verdict for each in found.rows} == {Verdict.INCOMPARABLE}
+    assert row(one(of_file("a", "0" * 64), of_file("b", "0" * 64)), "onnxruntime").ratio is not None
 
 
 def test_another_timed_region_is_another_time() -> None:

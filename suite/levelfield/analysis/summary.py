@@ -303,7 +303,10 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             if row.arm not in own:
                 continue  # the same arm a second time
             arm = own[row.arm]
-            answers[arm.id, block.case.id] = answer_of(row, block, arm)
+            answer = answer_of(row, block, arm)
+            if run.settings.own is not None and not answer.weights:  # names have eight digits of it
+                answer = msgspec.structs.replace(answer, weights=frozenset({run.settings.own.sha256}))
+            answers[arm.id, block.case.id] = answer
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for _, launch in collect.launches(block, arm.id):
                 if launch.parity is not None and len(seen) < MOST_PARITIES:
