@@ -90,6 +90,13 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
     assert cases[0] == cases[1]
 
 
+def test_a_batch_whose_inputs_no_memory_holds_is_refused() -> None:
+    chosen = Selection(models=("resnet50",), scenarios=("throughput",), batches=(8, 65536))
+    with pytest.raises(LevelfieldError, match=r"The inputs of resnet50 in a batch of 65536 take 36\.8 GiB") as found:
+        make(chosen, available=CPUS)
+    assert "--batch" in found.value.fix
+
+
 def test_a_model_of_a_plug_in_has_the_batches_that_it_names(tmp_path: Path) -> None:
     project = tmp_path / "project"
     shutil.copytree(plugged.TEMPLATE, project)

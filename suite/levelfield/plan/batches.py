@@ -1,10 +1,13 @@
 """Which models each scenario measures, and in which batches. Throughput is of two items or more, never of one."""
 
+import math
 from collections.abc import Sequence
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
+from levelfield.machine.findings import gibibytes
 from levelfield.plan import names
+from levelfield.plan.decoding import FLOAT_BYTES
 from levelfield.plan.names import named_explicitly, names_of_backends
 from levelfield.plan.profiles import Profile
 from levelfield.plan.types import Selection
@@ -66,6 +69,18 @@ def _trains(
     if named and left and (not trained or all(each.learns for each in scenarios)):
         names.refuse_training(arms, left[0], device)
     return bool(trained)
+
+
+def check_room(found: Batches, most_bytes: int) -> None:
+    """Refuse batches whose inputs take more than a quarter of a memory: the reference computes copies of them."""
+    for name, sizes in found.items():
+        item_bytes = sum(math.prod(tensor.shape) for tensor in zoo.get(name).inputs) * FLOAT_BYTES
+        if max(sizes, default=0) * item_bytes > most_bytes // 4:
+            raise LevelfieldError(
+                f"The inputs of {name} in a batch of {max(sizes)} take {gibibytes(max(sizes) * item_bytes)}, and there "
+                f"are {gibibytes(most_bytes)} of memory.",
+                fix=f"Choose --batch {max(1, most_bytes // 4 // item_bytes)} or less.",
+            )
 
 
 def checked(batches: Sequence[int]) -> tuple[int, ...]:

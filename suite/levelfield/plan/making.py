@@ -193,6 +193,9 @@ def _assemble(selection: Selection, placement: Placement, available: Available) 
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     depths = decoding.models_of(selection, profile.name, models, requested, arms, placement.device)
     cached = next((sizes[each.name] for each in requested if each.decodes), {})
+    if selection.own is None:
+        for each in sizes.values():
+            batches.check_room(each, control_groups.limit_bytes())
     decoding.check_room({name: cached[name] for name in depths}, control_groups.limit_bytes())
     measured = cases(
         scenarios,
