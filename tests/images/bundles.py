@@ -52,6 +52,7 @@ def locks_that_name(*names: str, folder: Path, patch: pytest.MonkeyPatch) -> Non
             package, version, _ = file.split("_")
             named = re.sub('name = "[^"]+", version = "[^"]+"', f'name = "{package}", version = "{version}"', first)
             named = re.sub('sha256 = "[^"]+"', f'sha256 = "{sha256}"', named.replace("%3a", ":"))
+            named = re.sub(r"\bsize_bytes = \d+", f"size_bytes = {len(CONTENT)}", named)
             base.write_text(text.replace(first, first + named, 1))
         elif name.startswith("wheels/tool-"):
             with tool.open("a") as out:

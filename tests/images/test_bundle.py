@@ -50,6 +50,13 @@ def test_what_no_lock_names_is_left_out_whatever_it_holds(cache: Path, tmp_path:
     assert (cache / WHEEL).read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("name", [WHEEL, DEB])
+def test_a_file_of_another_size_than_its_lock_names_is_left_out_unread(cache: Path, tmp_path: Path, name: str) -> None:
+    listed = manifest(name)
+    listed["files"][0]["size_bytes"] = 1 << 20
+    assert unpack(bundle(tmp_path, listed, entry(name, bytes(1 << 20)))).left_out == (name,)
+
+
 @pytest.mark.parametrize("name", [WHEEL, TOOL, DEB])
 def test_what_is_right_in_the_cache_is_never_replaced(cache: Path, tmp_path: Path, name: str) -> None:
     listed = manifest(files=[{"name": name, "sha256": hashlib.sha256(b"bad").hexdigest(), "size_bytes": 3}])

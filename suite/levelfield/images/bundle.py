@@ -156,7 +156,7 @@ def _unpack(file: BinaryIO, bundle: Path) -> Unpacked:
     manifest = _manifest(b"".join(_content(file, first)), bundle)
     pending = {file.name: file for file in manifest.files}
     locks = _Locks()
-    left_out = {file.name for file in manifest.files if not locks.name(file.name, file.sha256)}
+    left_out = {file.name for file in manifest.files if not locks.name(file.name, file.sha256, file.size_bytes)}
     already_cached = 0
     while (entry := opened.next()) is not None:
         listed = pending.pop(entry.name, None)
@@ -182,10 +182,11 @@ class _Locks:
 
     def __init__(self) -> None:
         named = ((image, *each) for image in catalogue.images() for each in catalogue.lock_names(image))
-        self._files = {(f"wheels/{pin.file}", pin.sha256) for each in named for pin in catalogue.lock(*each).pins}
+        pins = (pin for each in named for pin in catalogue.lock(*each).pins)
+        self._files = {(f"wheels/{pin.file}", pin.sha256): pin.size_bytes for pin in pins}
         for release in set(debian.BASES.values()):
             packages = debian.read_lock(release).packages
-            self._files |= {(f"debs/{package.file}", package.sha256) for package in packages}
+            self._files |= {(f"debs/{package.file}", package.sha256): package.size_bytes for package in packages}
         self._of_tool: set[tuple[str, str, str]] = set()
         """Name, version and SHA-256: these locks hold no names of files."""
         for lock in (images_root() / "tool").glob("*.lock"):
@@ -193,10 +194,10 @@ class _Locks:
                 name, version = canonicalize_name(requirement["name"]), requirement["version"]
                 self._of_tool |= {(name, version, sha256) for sha256 in _SHA256.findall(requirement["hashes"])}
 
-    def name(self, file: str, sha256: str) -> bool:
-        """Return whether a lock has this name in the cache together with this content."""
+    def name(self, file: str, sha256: str, size_bytes: int | None = None) -> bool:
+        """Return whether a lock has this name in the cache together with this content, and with this size if known."""
         if (file, sha256) in self._files:
-            return True
+            return size_bytes is None or self._files[file, sha256] in (0, size_bytes)
         try:
             name, version, _, _ = parse_wheel_filename(file.removeprefix("wheels/"))
         except InvalidWheelFilename:
