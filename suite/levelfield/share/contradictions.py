@@ -34,7 +34,7 @@ from levelfield.record.schema import (
     Run,
     Turn,
     Window,
-)  # fmt: skip
+)
 from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
 from levelfield.share import tolerances
 from levelfield.zoo.training.convergence import GOALS
@@ -359,12 +359,12 @@ def _unlike_noise(taken: Round, cpus: int) -> Iterator[str]:
     for signal, value in said.items():
         if signal in most and value > most[signal] * (1 + ROUNDING):
             yield f"round {taken.index} is said to be disturbed by {one_line(signal)}, and no window of it was"
-    always = set.intersection(*({each.signal for each in reasons((noise,), cpus)} for noise in noises))
+    shown = [{each.signal for each in reasons((turn.noise,), cpus)} if turn.noise else set() for turn in taken.turns]
+    always = set.intersection(*(each for each, turn in zip(shown, taken.turns, strict=True) if turn.noise))
     if unsaid := always - said.keys():
         yield f"round {taken.index} is not said to be disturbed by {min(unsaid)}, and every window of it was"
-    for turn in (each for each in taken.turns if isinstance(each.probed_before, MachineProbe)):
-        shown = {each.signal for each in reasons((turn.noise,), cpus)} if turn.noise is not None else set()
-        if {each.signal for each in turn.outside} != shown:
+    for turn, signals in zip(taken.turns, shown, strict=True):
+        if isinstance(turn.probed_before, MachineProbe) and {each.signal for each in turn.outside} != signals:
             yield f"a window of {one_line(turn.arm)} was disturbed otherwise than its noise shows"
 
 
