@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from levelfield.record.schema import Generation, MachineProbe, Round, Run, Turn
-from levelfield.record.states import State, levels
+from levelfield.record.states import State, levels, probes_of
 from tests.records_builder import slower, with_generations
 
 CALM = MachineProbe(900_000, 400_000, 500_000)
@@ -62,3 +62,14 @@ def probed(
         return msgspec.structs.replace(found, rounds=rounds, levels=levels(looked, kept))
 
     return with_generations(run, generation)
+
+
+def agreeing(run: Run, looked: tuple[MachineProbe, ...] = LOOKED) -> Run:
+    """Return the first block of a run with the levels of its probes until then, after a first look."""
+    made = list(looked)
+
+    def generation(found: Generation) -> Generation:
+        made.extend(probes_of(turn for taken in found.rounds for turn in taken.turns))
+        return msgspec.structs.replace(found, levels=levels(made), looked=() if found.index else looked)
+
+    return with_generations(msgspec.structs.replace(run, blocks=run.blocks[:1]), generation)

@@ -10,7 +10,7 @@ import pytest
 from levelfield.record import files
 from levelfield.record.schema import OwnFile, Run
 from levelfield.share import contradictions
-from tests.analysis.probed import probed
+from tests.analysis.probed import agreeing, probed
 from tests.commands import ROOT, run
 from tests.compare import pairs
 from tests.judged import ITEMS, judged_run
@@ -21,6 +21,7 @@ Place = tuple[str | int, ...]
 Changes = tuple[tuple[Place, Any], ...]
 LAUNCH: Place = ("blocks", 0, "generations", 0, "launches", 0)
 TURN: Place = ("blocks", 0, "generations", 0, "rounds", 0, "turns", 0)
+LEVELS: Place = ("blocks", 0, "generations", 0, "levels")
 PARITY: Place = (*LAUNCH, "parity")
 TRAINED = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("training",), max_calls=5)
 CONVERGED = make_run(models=("mlp",), backends=("jax",), scenarios=("convergence",), max_calls=5)
@@ -46,7 +47,7 @@ STOLEN = [
     {**turn, "noise": {**turn["noise"], "steal_ns": turn["noise"]["elapsed_ns"]}}
     for turn in msgspec.to_builtins(FIRST.rounds[0].turns)
 ]
-PROBED = probed(small(), lambda *_: ("calm",))
+PROBED = agreeing(probed(small(), lambda *_: ("calm",)))
 FAILED = {"stage": "load", "kind": "crashed", "message": "It ended."}
 
 
@@ -125,6 +126,17 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "is not said to be disturbed by steal, and every window of it was": (small(), (*ROUND, "turns"), STOLEN),
     "was disturbed otherwise than its noise shows": (
         PROBED, (*TURN, "outside"), [{"signal": "others", "value": 0.9, "limit": 0.05}],
+    ),
+    "levels of 1000 probes, where 108 to 108 had been made": (PROBED, (*LEVELS, "probes"), 1000),
+    "levels of 100 probes, where 108": (PROBED, (*LEVELS, "probes"), 100),
+    "too many probes are below the level of memory": (PROBED, (*LEVELS, "memory_ns"), 400_001),
+    "0% of the probes are said to lie where 78 of 108 do": (PROBED, (*LEVELS, "low_share"), 0.0),
+    "90% of the probes are said to lie where 30 of 108 do": (PROBED, (*LEVELS, "high_share"), 0.9),
+    "jax computed on 64 threads": (small(), (*LAUNCH, "settings"), {"threads": "64 (by affinity)"}),
+    "jax computed everything in fp32": (
+        changed(small(), (("blocks", 0, "case", "precision"), "bf16")),
+        (*LAUNCH, "settings"),
+        {"precision": "everything in fp32"},
     ),
     "no generation is planned": (small(), ("blocks", 0, "planned_generations"), 0),
     "a batch of 8, for which": (small(), ("blocks", 0, "case", "batch"), 8),
@@ -329,6 +341,15 @@ def test_single_numbers_of_ones_own_file_may_move_further_than_their_size() -> N
 def test_a_contradiction_is_named(said: str) -> None:
     of, place, value = CHANGES[said]
     assert said in "\n".join(contradictions.of(changed(of, (place, value))))
+
+
+def test_levels_need_not_be_of_what_is_not_recorded() -> None:
+    """A damaged journal lost probes, and an earlier run knew a lower mode."""
+    assert list(contradictions.of(PROBED)) == []
+    lost = ((*LEVELS, "probes"), 1000), (("warnings",), [{"code": "journal-damaged", "message": ""}])
+    assert list(contradictions.of(changed(PROBED, *lost))) == []
+    known = ((*LEVELS, "arithmetic_ns"), 800_000), ((*LEVELS, "low_share"), 0.0), ((*LEVELS, "kept"), True)
+    assert list(contradictions.of(changed(PROBED, *known))) == []
 
 
 def test_no_error_hides_another_contradiction() -> None:

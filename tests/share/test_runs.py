@@ -4,7 +4,7 @@ from pathlib import Path
 
 from levelfield.analysis import analyse
 from levelfield.share.runs import Matrix, matrix_of, read_runs
-from tests.analysis.probed import probed
+from tests.analysis.probed import agreeing, probed
 from tests.compare import pairs
 from tests.records_builder import kept, make_run
 from tests.report.test_states import HARDLY_CALM
@@ -34,6 +34,6 @@ def test_a_run_of_two_arms_is_listed_with_their_comparison(tmp_path: Path) -> No
 
 def test_a_run_of_a_contended_machine_says_so_where_it_is_listed(tmp_path: Path) -> None:
     measured = make_run(models=("mlp",), backends=("openvino", "jax"), scenarios=("latency",), rounds=3)
-    run = probed(measured, lambda *_: ("contended",), looked=HARDLY_CALM)
+    run = agreeing(probed(measured, lambda *_: ("contended",)), HARDLY_CALM)
     (found,) = read_runs([kept(run, tmp_path / run.id).parent], lambda _: None, lambda *_: None).entries
     assert found.title.endswith(". On a contended machine.")

@@ -24,7 +24,8 @@ mode alone cannot know which one it is.
 Every limit is fixed here, before the data that it is applied to.
 """
 
-from collections.abc import Iterable, Sequence
+import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -138,3 +139,24 @@ def levels_of(block: Block) -> MachineLevels | None:
     if recorded:
         return recorded[-1]
     return levels(probes_of(turn for each in block.generations for round_ in each.rounds for turn in round_.turns))
+
+
+def unlike(said: MachineLevels, made: Mapping[str, Sequence[int]], unseen: int) -> Iterator[str]:
+    """Yield what levels cannot be of these probes.
+
+    `made`: sorted times of each part of the probes until then.
+    `unseen`: how many more there can have been.
+    """
+    count = len(made["arithmetic_ns"])
+    if not count <= said.probes <= count + unseen:
+        yield f"levels of {said.probes} probes, where {count} to {count + unseen} had been made"
+        return
+    for part, times_ns in made.items():
+        if bisect.bisect_left(times_ns, getattr(said, part)) > said.probes * LOW_PERCENTILE / 100:
+            yield f"too many probes are below the level of {part.removesuffix('_ns')}"
+    low, *high = (
+        bisect.bisect_right(made["arithmetic_ns"], each * said.arithmetic_ns) for each in (CALM_ARITHMETIC, *HIGH_MODE)
+    )
+    for share, least in ((said.low_share, low), (said.high_share, high[1] - high[0])):
+        if not least - 1 <= share * said.probes <= least + said.probes - count + 1:
+            yield f"{share:.0%} of the probes are said to lie where {least} of {count} do"
