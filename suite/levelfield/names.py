@@ -39,7 +39,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
         fix = "Did you mean " + " or ".join(f"{each!r}" for each in close) + "?"
     else:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        fix = f"Known: {', '.join(names[:MOST_NAMES])}{more}." if names else "There are none."
+        fix = f"Known: {', '.join(names[:MOST_NAMES])}{more}." if names else ""
     return LevelfieldError(f"There is no {kind} called {name!r}.", fix=fix)
 
 

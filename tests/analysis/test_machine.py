@@ -83,7 +83,7 @@ def test_where_an_arm_has_no_calm_windows_all_are_ranked_by_all_windows_and_the_
     mixed = by_arm["torch"].ratio.value / TRUE["torch"].ratio.value  # type: ignore[union-attr]
     assert 1.0 < mixed < 1.2
     assert not words.of_case(analysis.timed[0], analysis), "the run's sentence says it"
-    assert "too few windows were calm from before to after" in words.sentence(analysis)
+    assert "too few were calm both before and after them" in words.sentence(analysis)
 
 
 def test_a_leading_arm_without_calm_windows_leads() -> None:

@@ -84,7 +84,8 @@ def test_disturbed_rounds_are_said_with_what_became_of_them() -> None:
     for generation in builtins["blocks"][0]["generations"][:2]:
         generation["rounds"] = generation["rounds"][:1]  # the repeat did not come to its end
     assert sentences.disturbed(analyse(msgspec.convert(builtins, Run))) == (
-        "5 of 8 rounds were disturbed from outside and are left out, but for 2 whose generation had no others."
+        "5 of 8 rounds were disturbed from outside and 3 of these are left out; the other 2 count, since their "
+        "generations have no others."
     )
 
 
@@ -106,6 +107,16 @@ def test_an_arm_that_is_not_shown_to_be_slower_before_one_that_is_has_a_sentence
     assert sentences.crossed(odd) == (
         f"{wide.arm} (+25\u00a0%) is not shown to be slower, {slower.arm} (+11\u00a0%) is: the launches of {wide.arm} "
         "differ more, which widens its interval."
+    )
+
+
+def test_an_arm_behind_the_first_rank_that_is_not_separated_from_the_best_has_a_sentence() -> None:
+    (block,) = analyse(make_run(models=("mlp",), scenarios=("latency",))).timed
+    assert sentences.outranked(block) == ""
+    second = msgspec.structs.replace(block.rows[1], rank=2, verdict=Verdict.UNDECIDED)
+    odd = msgspec.structs.replace(block, rows=(block.rows[0], second))
+    assert sentences.outranked(odd) == (
+        f"{second.arm} is not of rank 1: an arm other than {block.best} is shown to be faster."
     )
 
 

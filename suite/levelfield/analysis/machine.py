@@ -169,4 +169,6 @@ def fate(disturbed: int, kept: int) -> str:
     """Say what became of disturbed rounds, as the end of a sentence that begins with them."""
     if kept == disturbed:
         return "count all the same, since their generations had no others"
-    return f"are left out, but for {kept} whose generation had no others" if kept else "are left out"
+    if not kept:
+        return "are left out"
+    return f"{disturbed - kept} of these are left out; the other {kept} count, since their generations have no others"

@@ -133,7 +133,7 @@ def _fetchable(lock: BaseLock, package: Package) -> Finding:
     answers = debian.reachable(lock, package, timeout_s=_ANSWER_S)
     giving = next((host for host, problem in answers.items() if problem is None), None)
     if giving is not None:
-        return ok(topic, f"They are missing, and {giving} has them.")
+        return ok(topic, f"They are not here yet; {giving} has them.")
     says = "; ".join(f"{host}: {problem}" for host, problem in answers.items())
     fix = f"Check the network and its proxy, or name mirrors in {debian.MIRRORS}; or --base registry."
     return bad(topic, f"They are missing, and {package.name} is not to be had ({says}).", fix)

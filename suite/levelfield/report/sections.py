@@ -234,7 +234,7 @@ def _timed_notes(block: TimedBlock, analysis: Analysis) -> Iterator[str]:
         yield _STEP
     if case.one_by_one:
         yield sentences.ONE_BY_ONE
-    yield from filter(None, (sentences.crossed(block),))
+    yield from filter(None, (sentences.crossed(block), sentences.outranked(block)))
     if case.trains or not case.per_item:
         yield from filter(None, (sentences.quantiles_absent(block),))
     for control in block.controls:

@@ -352,6 +352,15 @@ def crossed(block: types.RankedBlock) -> str:
     )
 
 
+def outranked(block: types.RankedBlock) -> str:
+    """Say why an arm that is not separated from the best has no first rank; empty where all that are have it."""
+    found = [row.arm for row in block.rows if (row.rank or 1) > 1 and relation(row) is Relation.NOT_SEPARATED]
+    if not found:
+        return ""
+    is_are = "is" if len(found) == 1 else "are"
+    return f"{join(found)} {is_are} not of rank 1: an arm other than {block.best} is shown to be faster."
+
+
 def _estimate(row: types.RankedRow) -> str:
     return units.behind(types.Estimate(row.ratio.value))[0] if row.ratio is not None else units.NO_VALUE
 

@@ -42,8 +42,8 @@ def sentence(analysis: Analysis) -> str:
             )
         case "two states seen":
             return (
-                f"Measured whatever neighbours did ({share} were calm): too few windows were calm from before to "
-                f"after, so those of every state count{unlike}."
+                f"All windows count, whatever neighbours did{unlike}: too few were calm both before and after them "
+                f"({share} were calm)."
             )
 
 
@@ -111,7 +111,7 @@ def _unlike(block: TimedBlock, analysis: Analysis) -> str:
             return "Only one state of the machine was seen until then: whether it was calm is not known."
         case "two states seen":
             calm = "Measured while the machine was calm."
-            return calm if states.calm else "No window was calm from before to after, so those of every state count."
+            return calm if states.calm else "No window was calm both before and after it, so all of them count."
 
 
 def _starved(block: TimedBlock, analysis: Analysis) -> str:
