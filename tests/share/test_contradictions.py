@@ -77,6 +77,10 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a launch of jax without an image": (small(), ("images",), []),
     "jax in version 99.9, which its image does not hold": (small(), (*LAUNCH, "framework_version"), "99.9"),
     "it is equal, of no inputs": (small(), (*PARITY, "inputs"), 0),
+    "launches of jax in several versions": (small(), (*LAUNCH, "framework_version"), "0.0"),
+    "launches of onnxruntime in several versions, or of several model files": (
+        small(), (*LAUNCH[:-1], 1, "onnx_sha256"), "0" * 64,
+    ),
     "arms with different weights": (small(), (*LAUNCH, "weights_sha256"), "0" * 64),
     "a time without its zone": (small(), ("started",), "2026-11-21T10:15:00"),
     "times that cannot be checked": (small(), (*LAUNCH, "started"), "yesterday"),

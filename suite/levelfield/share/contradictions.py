@@ -99,6 +99,9 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         yield "arms with different tolerances"
     if len({each.weights_sha256 for each in own if each.weights_sha256}) > 1:
         yield "arms with different weights"
+    ran = {(each.arm, each.framework_version, each.onnx_sha256) for each in own}
+    for arm in sorted(name for name, count in Counter(name for name, *_ in ran).items() if count > 1):
+        yield f"launches of {one_line(arm)} in several versions, or of several model files"
     yield from answers.trained(run, block)
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
