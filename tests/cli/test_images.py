@@ -20,13 +20,10 @@ def unbundle(folder: Path, *words: str | Path) -> Called:
     return call("images", "load", *words, folder=folder, environment={"LEVELFIELD_CACHE": str(folder / "cache")})
 
 
-def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_taken_in_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unlocked = "wheels/click-999-py3-none-any.whl"
     alone = unbundle(tmp_path, bundle(tmp_path, manifest(unlocked), entry(unlocked)))
     one_clear_sentence(alone, f"1 file left out, which no lock of this checkout names: {unlocked}.")
-    assert "PIP_FIND_LINKS" not in alone.out
     locks_that_name(WHEEL, folder=tmp_path, patch=monkeypatch)
     path = bundle(tmp_path, manifest(WHEEL, unlocked), entry(WHEEL), entry(unlocked))
     first = unbundle(tmp_path, path)
@@ -34,7 +31,6 @@ def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(
     said = first.out.splitlines()
     assert said[0] == f"1 file left out, which no lock of this checkout names: {unlocked}."
     assert said[1] == "1 file in the cache; there before: 0."
-    assert f"PIP_NO_INDEX=1 PIP_FIND_LINKS={tmp_path / 'cache' / 'wheels'}" in first.out
     assert "1 file in the cache; there before: 1." in unbundle(tmp_path, path).out
 
 

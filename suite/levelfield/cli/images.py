@@ -173,7 +173,8 @@ def push(
 def bundle(file: Path, images: tuple[str, ...]) -> None:
     """Pack all files for building IMAGES, for a machine without a network.
 
-    They are written to FILE. Default: all images for the CPU.
+    They are written to FILE, with those of the canary and the exporter, which
+    runs need too. Default: all images for the CPU.
     """
     from levelfield import plan
     from levelfield.images.bundle import pack
@@ -181,12 +182,11 @@ def bundle(file: Path, images: tuple[str, ...]) -> None:
     from levelfield.report.progress import steps
 
     console = terminals.console()
-    made = pack([parse(name) for name in images or plan.all_images()], file, progress=steps(console))
+    names = dict.fromkeys((*images, plan.CANARY, plan.EXPORTER)) if images else plan.all_images()
+    made = pack([parse(name) for name in names], file, progress=steps(console))
     size = sum(each.size_bytes for each in made.files)
     terminals.say(console, f"{plural(len(made.files), 'file')}, {size / 1e9:.2f} GB, in {file}.")
-    terminals.say(
-        console, "On the other machine, in a checkout of the same version, run `levelfield images load` with this file."
-    )
+    terminals.say(console, "On the other machine run `levelfield images load` with this file, with the same version.")
 
 
 @images_.command()
@@ -194,7 +194,6 @@ def bundle(file: Path, images: tuple[str, ...]) -> None:
 def load(file: Path) -> None:
     """Add the files of a bundle that locks name to the cache, each checked against its hash."""
     from levelfield.images.bundle import unpack
-    from levelfield.images.wheels import wheel_folder
 
     console = terminals.console()
     found = unpack(file)
@@ -207,9 +206,6 @@ def load(file: Path) -> None:
     terminals.say(console, f"{plural(found.files, 'file')} in the cache; there before: {found.already_cached}.")
     if found.tool_version != __version__:
         terminals.say(console, f"Levelfield {printable(found.tool_version)} made it: other files may be needed here.")
-    terminals.say(
-        console, f"To install the tool itself from these files, set PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
-    )
 
 
 @images_.command()
