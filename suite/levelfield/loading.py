@@ -81,7 +81,7 @@ def _library(name: str) -> Any:  # noqa: ANN401  (a module)
 
     with explained(
         f"{name} is not installed here.",
-        f"Install it beside levelfield (pip install {name}), or use rows().",
+        f"Install it beside levelfield (pip install {name}, or pipx inject levelfield {name}), or use rows().",
         ImportError,
     ):
         return importlib.import_module(name)

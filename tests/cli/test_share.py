@@ -110,10 +110,12 @@ def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path
     ("words", "says"),
     [
         (("gone.html",), "gone.html"),
-        (("run", "--signers", "gone"), "There is no plain file gone. Write a line for each signer: NAME and"),
+        (("run", "--signers", "bare.pub"), "bare.pub begins with a public key without a name."),
+        (("run", "--signers", "gone"), "There is no plain file gone. Write a line for each signer: NAME ssh"),
     ],
 )
 def test_what_is_not_there_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    (tmp_path / "bare.pub").write_text("ssh-ed25519 AAAAC3Nza ada@example.org")
     one_clear_sentence(call("verify", *words, folder=tmp_path), says)
 
 

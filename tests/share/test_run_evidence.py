@@ -70,6 +70,16 @@ def test_a_later_page_keeps_the_statement_and_its_signature(tmp_path: Path) -> N
     assert "There is none" in stated.says
 
 
+def test_who_signs_is_told_with_which_key_and_whose_signature_that_replaces(tmp_path: Path) -> None:
+    ada, signers = key(tmp_path)
+    eve, _ = key(tmp_path, "eve")
+    folder = leave(small(), tmp_path / "run")
+    said = [CliRunner().invoke(report, [str(folder), "--sign", str(each)]).output for each in (ada, ada, eve)]
+    assert check(folder, signers).verdict == "consistent, but signer unknown"
+    assert all("Signed with SHA256:" in each for each in said)
+    assert ["replaces the signature by SHA256:" in " ".join(each.split()) for each in said] == [False, False, True]
+
+
 def test_the_statement_names_no_path_of_this_machine(tmp_path: Path) -> None:
     folder = leave(small(), tmp_path / "run")
     text = (folder / statement.NAME).read_text() + (folder / "sbom" / "canary-cpu.cdx.json").read_text()

@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from levelfield.share.attestation import State
     from levelfield.share.verify import Verdict
 
+_BARE_KEY = re.compile(rb"(ssh|ecdsa|sk)-\S+ AAAA")
 LIMIT_S = 600
 """No report takes longer than this to check; what does was made to."""
 _CONSISTENT = (
@@ -126,10 +128,14 @@ SIGNERS = click.option(
 
 
 def _readable(signers: Path | None) -> None:
-    if signers is not None and not signers.is_file():
-        raise LevelfieldError(
-            f"There is no plain file {signers}.", fix="Write a line for each signer: NAME and the public key."
-        )
+    if signers is None:
+        return
+    fix = "Write a line for each signer: NAME ssh-ed25519 AAAA…, the name and the public key."
+    if not signers.is_file():
+        raise LevelfieldError(f"There is no plain file {signers}.", fix=fix)
+    with contextlib.suppress(OSError), signers.open("rb") as file:
+        if _BARE_KEY.match(file.read(100)):
+            raise LevelfieldError(f"{signers} begins with a public key without a name.", fix=fix)
 
 
 @click.command()

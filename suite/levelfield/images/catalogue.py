@@ -386,6 +386,9 @@ def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
         return LevelfieldError(f"The image {image_name} has no versions.", fix=f"Leave out @{of_framework}.")
     if python is not None:
         _check_python(python)
+    if of_framework == "cuda":
+        doctor = "`levelfield doctor` says which is found; to compute on the CPU, leave out @cuda."
+        return LevelfieldError(f"{image_name}@cuda computes on a GPU, and none is used here.", fix=doctor)
     locked = versions(image_name, variant)
     close = next((each for each in reversed(locked) if each.startswith(f"{of_framework}.") and python is None), None)
     meant = f"Did you mean {image_name}{suffix(variant, close)}? " if close else ""

@@ -50,10 +50,11 @@ def show_result(
     it is not signed.
     """
     content = files.encode(run) if measured else files.content_of(record)
+    before = ""
     if measured:
         evidence, unproven = attestation.write_evidence(record.parent, run, content, sign)
     elif sign is not None:
-        carried = page.pack(content)
+        carried, before = page.pack(content), attestation.signed_by(attestation.evidence_of(record, content))
         evidence, unproven = attestation.sign_evidence(record.parent, run, carried, sign, must_sign=True)
     else:
         evidence, unproven = attestation.evidence_of(record, content), ""
@@ -74,6 +75,9 @@ def show_result(
         (terminal.show_summary if measured else terminal.show)(run, result, console)
     console.print()
     terminals.say(console, f"Report: {report}", "bold")
+    if sign is not None and (key := attestation.signed_by(evidence)):
+        replaced = f"; that replaces the signature by {before}" if before not in {"", key} else ""
+        terminals.say(console, f"Signed with {key}{replaced}. `levelfield verify` with --signers shows whose that is.")
     missing = [unproven]
     if measured:
         if comparison is None:

@@ -214,6 +214,13 @@ def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
     return "", Check("signature", "open", says)
 
 
+def signed_by(given: Evidence) -> str:
+    """Return the key of a page's signature; empty: it has none that is of its statement."""
+    if not given.signature:
+        return ""
+    return statement.check_signature(given.statement.encode(), given.signature, signers=None).key
+
+
 def write_evidence(folder: Path, run: Run, content: bytes, key: Path | None = None) -> tuple[Evidence, str]:
     """Write the statement of a run that has just ended, and sign it where a key is given.
 
