@@ -183,6 +183,6 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
     assert unpack(out).files == len(made.files)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / ".venv"], check=True)
     monkeypatch.setenv("PIP_FIND_LINKS", (tmp_path / "wheels").as_uri())
-    install = [tmp_path / ".venv" / "bin" / "pip", "install", "--quiet", "--no-index", ROOT]
+    install: list[str | Path] = [tmp_path / ".venv" / "bin" / "pip", "install", "--quiet", "--no-index", ROOT]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
