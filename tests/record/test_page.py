@@ -47,7 +47,7 @@ def test_it_comes_out_as_it_went_in_however_it_was_compressed() -> None:
         (envelope(format="levelfield-record-9"), 2, "levelfield-record-9"),
         ('{"format":"levelfield-record-1","packed_sha256":""}', 2, "has the format 'levelfield-record-1'"),
         (envelope(sha256="0" * 64), 1, "changed or damaged"),
-        (envelope(size_bytes=10**12), 2, "larger than it says"),
+        (envelope(size_bytes=10**12), 2, "larger than 536870912 bytes"),
         (envelope(data="@@@@"), 1, "changed or damaged"),
         (envelope(more=1), 2, "is none"),
         (f" {BLOCK}", 1, "changed or damaged"),
@@ -64,12 +64,12 @@ def test_what_is_no_record_is_one_sentence(block: str, code: int, says: str) -> 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("claimed", [1000, 2**40])
-def test_a_bomb_is_not_unpacked(claimed: int) -> None:
+@pytest.mark.parametrize(("claimed", "says"), [(1000, "changed or damaged"), (2**40, "larger than")])
+def test_a_bomb_is_not_unpacked(claimed: int, says: str) -> None:
     began = time.process_time()
     packer = zlib.compressobj(9, wbits=31)
     data = b"".join(packer.compress(bytes(2**24)) for _ in range(16)) + packer.flush()  # 256 MB of nothing
-    with pytest.raises(LevelfieldError, match="larger than it says"):
+    with pytest.raises(LevelfieldError, match=says):
         page.unpack(packed(b"", data, size_bytes=claimed))
     assert time.process_time() - began < 20
 

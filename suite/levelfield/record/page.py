@@ -90,15 +90,21 @@ def unpack(block: str, most_bytes: int = MAX_BYTES) -> bytes:
     if not envelope.data.startswith(_HEADER):
         raise _damaged()
     if not 0 < envelope.size_bytes <= most_bytes:
-        raise _too_large(most_bytes)
+        raise LevelfieldError(
+            f"The record inside the page is larger than {most_bytes} bytes, the most that is unpacked.",
+            fix="No page of Levelfield holds such a record.",
+        )
     try:
         unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
         content = unpacker.decompress(base64.b64decode(envelope.data, validate=True), envelope.size_bytes + 1)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise _damaged() from error
-    if len(content) > envelope.size_bytes:
-        raise _too_large(most_bytes)
-    if not unpacker.eof or unpacker.unused_data or hashlib.sha256(content).hexdigest() != envelope.sha256:
+    if (
+        len(content) > envelope.size_bytes
+        or not unpacker.eof
+        or unpacker.unused_data
+        or hashlib.sha256(content).hexdigest() != envelope.sha256
+    ):
         raise _damaged()
     return content
 
@@ -184,13 +190,6 @@ def attest(evidence: Evidence) -> bytes:
 def is_page(content: bytes) -> bool:
     """Return whether a file's content begins as a page, and not as JSON."""
     return content[:BEGINNING].lstrip().lower().startswith((b"<!doctype html", b"<html"))
-
-
-def _too_large(most_bytes: int) -> LevelfieldError:
-    return LevelfieldError(
-        f"The record inside the page is larger than it says, or than {most_bytes} bytes, the most that is unpacked.",
-        fix="No page of Levelfield holds such a record.",
-    )
 
 
 def _damaged() -> LevelfieldError:

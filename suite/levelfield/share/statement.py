@@ -238,9 +238,9 @@ def sign(statement: bytes, key: Path) -> str:
     result = _ssh_keygen(["-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(key)], statement)
     text = result.stdout.decode("ascii", "replace")
     if result.returncode or not _ARMOUR.fullmatch(text):
-        said = " ".join(result.stderr.decode(errors="replace").split())
+        said = " ".join(result.stderr.decode(errors="replace").split()).rstrip(".")
         raise LevelfieldError(
-            f"The statement could not be signed with {key}: {said[-200:] or 'ssh-keygen gave no reason'}",
+            f"The statement could not be signed with {key}: {said[-200:] or 'ssh-keygen gave no reason'}.",
             fix="Name a private SSH key, or a public one that your agent holds.",
         )
     return text
