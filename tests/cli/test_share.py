@@ -263,6 +263,7 @@ def test_a_site_is_made_of_what_is_named_and_a_forged_page_ends_with_1(tmp_path:
     command = call("publish", "forged.html", "good.html", folder=tmp_path, code=1)
     assert "Left out: forged.html: Its verification failed" in command.out
     assert (tmp_path / "site" / "runs" / one.id).is_dir()
+    one_clear_sentence(call("publish", ".", folder=tmp_path), "under . that can be published. Name the pages themsel")
     for wrong in (
         ("--base-url", "javascript:alert(1)"),
         ("--title", "x" * 121),
@@ -270,6 +271,30 @@ def test_a_site_is_made_of_what_is_named_and_a_forged_page_ends_with_1(tmp_path:
         ("--signers", "no"),
     ):
         assert call("publish", "good.html", *wrong, folder=tmp_path).code == 2
+
+
+def test_a_site_is_verified_page_by_page_and_ends_with_the_worst_code(tmp_path: Path) -> None:
+    for name in ("run-1", "run-2"):
+        leave(msgspec.structs.replace(small(), id=name), tmp_path / "reports" / name)
+    call("publish", folder=tmp_path, code=0)
+    site, good = tmp_path / "site", "Consistent, but unsigned: run run-"
+    assert call("verify", site / "runs" / "run-1", folder=tmp_path, code=0).out.startswith(f"{good}1")
+    for derived in ("site/index.html", "site/compare/run-1--run-2.html"):
+        one_clear_sentence(
+            call("verify", derived, folder=tmp_path), "made from those of runs. On a site they are in runs/…"
+        )
+    assert call("verify", "site", folder=tmp_path, code=0).out.count(good) == 2
+    page = site / "runs" / "run-1" / "index.html"
+    page.write_text(page.read_text().replace("All 2 answers", "All 3 answers"))
+    (site / "runs" / "run-3").mkdir()
+    (site / "runs" / "run-3" / "index.html").write_text("rubbish")
+    first, second, third, last = call("verify", "site", folder=tmp_path, code=1).out.splitlines()
+    assert first.startswith("site/runs/run-1/index.html: Verification failed: run run-1")
+    assert second.startswith(f"site/runs/run-2/index.html: {good}2")
+    assert third.startswith("site/runs/run-3/index.html: ")
+    assert last.endswith("and are not verified.")
+    (site / REPORT).write_text(changed_page(small()))
+    assert call("verify", site, folder=tmp_path, code=1).out.startswith("Verification failed: run "), "not a site's"
 
 
 def test_a_card_of_a_stranger_says_nothing_to_the_terminal(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from levelfield import analysis
 from levelfield.analysis.types import compared
-from levelfield.record.schema import Failure, Run
+from levelfield.record.schema import Failure, Run, Warning_
 from levelfield.report import sentences
 from levelfield.share import card
 from tests.records_builder import make_run
 from tests.report.hostile import make_hostile
+from tests.report.test_states import BOTH, HARDLY_CALM, all_in
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -69,6 +70,18 @@ def test_a_picture_is_as_high_as_its_rows_and_holds_eight_of_them_at_most() -> N
     for root in roots.values():
         assert root.attrib["viewBox"] == f"0 0 {root.attrib['width']} {root.attrib['height']}"
         assert all(float(each.attrib.get("y", 0)) < int(root.attrib["height"]) for each in root.iter())
+
+
+def test_what_the_page_says_against_its_figures_is_in_the_picture_and_in_markdown() -> None:
+    run, say = all_in("contended", HARDLY_CALM), "Contended throughout: only 20"
+    found = analysis.analyse(run)
+    more = dataclasses.replace(found, warnings=(Warning_(code="x", message="y", about=""),))
+    assert say in " ".join(texts(run))
+    assert card.markdown(run, found).splitlines()[2].startswith(say)
+    assert card.markdown(run, more).splitlines()[2].endswith(" 1 more reservation in the report.")
+    calm = all_in("calm", BOTH)
+    warned = dataclasses.replace(analysis.analyse(calm), warnings=more.warnings)
+    assert card.markdown(calm, warned).splitlines()[2] == "1 warning in the report."
 
 
 def test_an_arm_without_a_number_has_its_standing_in_place_of_a_bar() -> None:

@@ -59,4 +59,7 @@ def test_arms_that_share_a_rank_contradict_nothing() -> None:
     ranks = {case: dict.fromkeys(of, 1) for case, of in tied.matrix.ranks.items()}
     tied = msgspec.structs.replace(tied, matrix=msgspec.structs.replace(tied.matrix, ranks=ranks))
     (found,) = machines.shared([first, tied])
-    assert (found.places[1].ranking, found.agrees) == ("not decided", False)
+    assert (found.places[1].ranking, found.agrees, found.undecided) == ("not decided", False, True)
+    (found,) = machines.shared([first, tied, msgspec.structs.replace(first, machine="c")])
+    assert [place.ranking for place in found.places] == ["", "not decided", "agrees"]
+    assert (found.agrees, found.undecided) == (False, True)

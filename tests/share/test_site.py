@@ -13,15 +13,18 @@ import pytest
 from levelfield.analysis import analyse
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from levelfield.report import html
 from levelfield.share.attestation import Given
 from levelfield.share.runs import Entry, SiteRuns, read_runs
 from levelfield.share.site import MARK, PAIRS, Published, machines_of, publish
 from tests.analysis.many import small_run, write_run
+from tests.analysis.probed import agreeing, probed
 from tests.compare.runs import with_machine
 from tests.records_builder import kept, make_run
 from tests.report.hostile import PAYLOAD
+from tests.report.test_states import HARDLY_CALM
 from tests.share.evidence import key, leave, small
 from tests.share.shelves import changed_page, fill, made
 
@@ -106,6 +109,32 @@ def test_who_signed_a_run_is_named(tmp_path: Path) -> None:
     index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert "Signed by ada@example.org." in index
     assert "which agrees with itself; 1 is signed by a known signer." in index
+
+
+def test_a_page_by_a_known_signer_comes_before_another_of_its_id(tmp_path: Path) -> None:
+    secret, signers = key(tmp_path)
+    signed = leave(small(), tmp_path / "signed", secret) / REPORT
+    other = leave(msgspec.structs.replace(small(), tool_version="9"), tmp_path / "other") / REPORT
+    pages: list[str] = []
+
+    def keep(_one: Entry, _given: Given, page: str) -> None:
+        pages.append(page)
+
+    for order in ([other, signed], [signed, other]):
+        found = read_runs(order, print, keep, signers=signers)
+        assert pages[-1].encode() == signed.read_bytes()
+        assert [one.signer for one in found.entries] == ["ada@example.org"]
+        assert [one.record_sha256 for one in found.summaries] == [found.entries[0].sha256]
+        (left,) = found.skipped
+        assert left.startswith(f"{other}: its run's id is taken by {signed}")
+
+
+def test_figures_of_a_contended_machine_are_marked_where_they_stand(tmp_path: Path) -> None:
+    put(tmp_path / "reports", made(1), agreeing(probed(made(2, other=True), lambda *_: ("contended",)), HARDLY_CALM))
+    assert publish([tmp_path / "reports"], tmp_path / "site", print).skipped == ()
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert index.count('<strong class="against">on a contended machine</strong>') == 1
+    assert index.count('<small class="against">contended</small>') == 1
 
 
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -269,7 +298,7 @@ def test_the_newest_comes_first_and_each_has_its_summary(shelf: SiteRuns) -> Non
 @pytest.mark.parametrize("name", ["", ".", "../outside", "a/b", "-a", "a b", "x" * 121, "a\n"])
 def test_an_id_that_can_be_no_folder_s_name_is_left_out(tmp_path: Path, name: str) -> None:
     found = listed(put(tmp_path, msgspec.structs.replace(made(1), id=name)))
-    assert found == SiteRuns((), (), {}, ("0: its run's id is taken, or can be no folder's name",))
+    assert found == SiteRuns((), (), {}, ("0: its run's id can be no folder's name",))
 
 
 def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_path: Path) -> None:

@@ -38,6 +38,17 @@ def test_the_index_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, sit
     ]
 
 
+def test_long_titles_and_names_are_not_cut(browser: webdriver.Chrome, site: Path) -> None:
+    show(browser, site / "index.html")
+    for link, box in ((".headline a", ".headline"), (".machines thead a", ".machines .scroll")):
+        assert browser.execute_script(
+            "document.querySelector(arguments[0]).textContent = 'networks-'.repeat(40);"
+            "const box = document.querySelector(arguments[1]); return box.scrollWidth <= box.clientWidth",
+            link,
+            box,
+        ), box
+
+
 def test_filters_choose_by_hardware_and_stack(browser: webdriver.Chrome, site: Path) -> None:
     show(browser, site / "index.html")
     assert shown(browser) == 10

@@ -20,7 +20,7 @@ from levelfield.errors import LevelfieldError, explained, printable
 from levelfield.names import plural
 from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN, own_folder
 from levelfield.options.values import Typed, parse_base_url, parse_title
-from levelfield.record.files import content_of, named_file, write_atomically
+from levelfield.record.files import content_of, has_record, named_file, write_atomically
 from levelfield.report.export import TABLES, columns_of
 from levelfield.untrusted import may_be_there
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from levelfield.record.schema import Price
     from levelfield.report.tables import Value
     from levelfield.share.attestation import State
-    from levelfield.share.verify import Verdict
+    from levelfield.share.verify import Verdict, Verified
 
 _BARE_KEY = re.compile(rb"(ssh|ecdsa|sk)-\S+ AAAA")
 LIMIT_S = 600
@@ -149,7 +149,7 @@ def _readable(signers: Path | None) -> None:
 )
 @JSON
 def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bool) -> None:
-    """Verify a report: its HTML file, or a run's folder.
+    """Verify a report: its HTML file, or a run's folder; or each run of a site.
 
     Digests, statement and signature are checked, and the page is rendered again from its record and compared.
 
@@ -161,32 +161,53 @@ def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bo
     from levelfield.share.verify import verify as check
 
     _readable(signers)
+    if not as_json and page is None and not has_record(report) and (pages := sorted(report.glob("runs/*/index.html"))):
+        sys.exit(_verify_each(pages, signers))
     with _at_most(LIMIT_S):
         given = read(report)
         found = check(given, signers=signers)
         if page is not None:
             write_atomically(page, render(given).encode(errors="replace"), named=True)
     console = terminals.console(stderr=as_json)
-    style, meaning = _MEANINGS[found.verdict]
-    console.print(
-        f"[{style}]{found.verdict.capitalize()}[/]"
-        f"{f' by {_line(found.signer)}' if found.verdict == 'verified' else ''}: run {_line(found.run.id)} of "
-        f"{_line(found.run.started)}.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    console.print(_summary(found), highlight=False, soft_wrap=True)
     for each in found.checks:
         console.print(
             f"{_SIGNS[each.state]} [bold]{each.topic}[/]: {_line(each.says)}", highlight=False, soft_wrap=True
         )
         for named in each.named:
             console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
-    terminals.say(console, meaning.format(record=found.record_verdict))
+    terminals.say(console, _MEANINGS[found.verdict][1].format(record=found.record_verdict))
     if as_json:
         from levelfield.cli.json import checked, print_json
 
         print_json(checked(found))
     sys.exit(found.exit_code)
+
+
+def _summary(found: "Verified") -> str:
+    by = f" by {_line(found.signer)}" if found.verdict == "verified" else ""
+    told = f"[{_MEANINGS[found.verdict][0]}]{found.verdict.capitalize()}[/]{by}"
+    return f"{told}: run {_line(found.run.id)} of {_line(found.run.started)}."
+
+
+def _verify_each(pages: list[Path], signers: Path | None) -> int:
+    """Verify the pages of a site's runs, one line each, and return the worst exit code."""
+    from levelfield.share.attestation import read
+    from levelfield.share.verify import verify as check
+
+    console = terminals.console()
+    codes: list[int] = []
+    for page in pages:
+        try:
+            with _at_most(LIMIT_S):
+                found = check(read(page), signers=signers)
+            said, code = _summary(found), found.exit_code
+        except LevelfieldError as error:
+            said, code = _line(str(error)), error.exit_code
+        console.print(f"{_line(str(page))}: {said}", highlight=False, soft_wrap=True)
+        codes.append(code)
+    terminals.say(console, "Index, comparisons and trends are made from these pages, and are not verified.")
+    return min(codes, key=(1, 2, 3, 0).index)
 
 
 def _line(text: str) -> str:

@@ -23,6 +23,7 @@ FORMAT = "levelfield-record-2"
 _RECORD = '<script type="application/json" id="record">'
 _STATEMENT = '<script type="application/json" id="statement">'
 _END = "</script>"
+_DERIVED = '<meta name="generator" content="levelfield '
 _HEADER = "H4sIAAAAAAA"
 """Of gzip, in base64: no name, comment or time stands in it."""
 _LEVEL = 6
@@ -145,6 +146,11 @@ def split(page: bytes) -> tuple[str, tuple[str, str]]:
     except UnicodeDecodeError as error:
         raise LevelfieldError("The page is not text.", fix=_REDO, exit_code=DAMAGED) from error
     record, stated = _content(text, _RECORD), _content(text, _STATEMENT)
+    if record is None and _DERIVED in text and "Levelfield report</title>" not in text:
+        raise LevelfieldError(
+            "The page carries no record: it is made from those of runs.",
+            fix="On a site they are in runs/…; verify those.",
+        )
     if record is None:
         raise LevelfieldError(
             "The page carries no record: it is no report of Levelfield, or one without its record.", fix=_REDO

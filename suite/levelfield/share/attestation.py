@@ -66,7 +66,7 @@ def read(path: Path) -> Given:
     """
     if os.path.isdir(path):  # noqa: PTH112  (it may not be looked at)
         page, record = (content_of(path / name, pages.MAX_BYTES) for name in (pages.NAME, files.NAME))
-        if page is None and record is None:
+        if page is None and record is None and (page := content_of(path / "index.html", pages.MAX_BYTES)) is None:
             raise LevelfieldError(f"{path} holds no {pages.NAME}.", fix=_FIX)
         return decode(str(path), page=page, record=record, folder=path)
     try:

@@ -19,6 +19,7 @@ from levelfield.report.tables import Table, in_markdown
 from levelfield.terminals import markdown_text as cell
 
 TEMPLATES = Path(__file__).parent / "templates"
+INK, WARNING = "#1a1d21", "#7a4f00"
 WIDTH = 720
 """Pixels."""
 BAR = 300
@@ -36,6 +37,8 @@ def markdown(run: Run, analysis: Analysis) -> str:
 
 def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
     yield f"**{cell(answers.overall(analysis))}**"
+    if against := _against(run, analysis):
+        yield from ("", cell(against))
     yield ""
     yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
@@ -48,6 +51,13 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
         yield from _table(results.driven(driven, analysis.loadgen))
     if analysis.loadgen:
         yield from ("", cell(loadgen.NOT_A_RESULT))
+
+
+def _against(run: Run, analysis: Analysis) -> str:
+    """Return the page's first reservation that is not of answers, which are counted beside it, and how many more."""
+    known = [each for each in answers.reservations(run, analysis) if each != sentences.parity(analysis)]
+    more = f" {units.plural(len(known) - 1, 'more reservation')} in the report." if known[1:] else ""
+    return known[0].replace("below, with what to do", "in the report") + more if known else ""
 
 
 def _table(found: Table) -> Iterator[str]:
@@ -64,8 +74,9 @@ def svg(run: Run, analysis: Analysis) -> str:
     made = template.render(
         label=shortened(answer, 200),
         lines=[
-            *((line, 15, 700) for line in _wrapped(answer, _HEADING_CHARACTERS)),
-            *((line, 12, 400) for line in _wrapped(about, _TEXT_CHARACTERS)),
+            *((line, 15, 700, INK) for line in _wrapped(answer, _HEADING_CHARACTERS)),
+            *((line, 12, 400, WARNING) for line in _wrapped(_against(run, analysis), _TEXT_CHARACTERS)),
+            *((line, 12, 400, INK) for line in _wrapped(about, _TEXT_CHARACTERS)),
         ],
         blocks=list(_pictures(analysis)) if compared is None else [],
         ratios=None if compared is None else html.ratio_chart(compared.rows[:_MOST_ROWS], compared.gate.margin),

@@ -39,9 +39,13 @@ class Shared(msgspec.Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether no ranking differs from that of the first machine, and one at least is known to agree."""
+        """Whether every ranking is known to agree with that of the first machine."""
+        return {place.ranking for place in self.places[1:]} == {"agrees"}
+
+    @property
+    def undecided(self) -> bool:
         found = {place.ranking for place in self.places}
-        return "agrees" in found and "differs" not in found
+        return "not decided" in found and "differs" not in found
 
 
 def newest(runs: Iterable[Entry]) -> Iterator[Entry]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -80,6 +81,7 @@ class Entry(msgspec.Struct, frozen=True):
     signer: str
     """Who signed it, by the file of signers; empty: nobody that is known."""
     matrix: Matrix
+    contended: bool = False
 
 
 class SiteRuns(msgspec.Struct, frozen=True):
@@ -110,51 +112,57 @@ def read_runs(
 ) -> SiteRuns:
     """Verify every run, once, and give each with its page to `keep`.
 
-    What cannot be read, fails verification, or has an id that no folder can have, is left out; of two records with one
-    id, that in the folder of this name stays: a stranger's must not take its place. Of copies of one record, the first
-    with a known signer stays, or the first.
+    What cannot be read, fails verification, or has an id that no folder can have, is left out. Of two records with one
+    id, or copies of one, the first with a known signer stays; without any, that in the folder of this name, since a
+    stranger's must not take its place, or the first.
     """
-    named, queue = {path.name for path in paths}, list(paths)
+    named, queue = Counter(path.name for path in paths), list(paths)
     entries: dict[str, Entry] = {}
-    summaries: list[Summary] = []
+    places: dict[str, str] = {}
+    summaries: dict[str, Summary] = {}
     reduced: dict[str, Reduced] = {}
     skipped: list[str] = []
     for number, path in enumerate(queue, start=1):
-        say(f"verifying {path.name} ({number} of {len(queue)})")
+        place = (path.name if named[path.name] == 1 else "") or str(path)
+        say(f"verifying {place} ({number} of {len(queue)})")
         try:
             given = attestation.read(path)
             known = entries.get(given.run.id)
             copy = known is not None and known.sha256 == given.record_sha256
-            if copy and (entries[given.run.id].signer or not given.signature):
+            weaker = known is not None and bool(known.signer or not given.signature)
+            if copy and weaker:
                 continue
             if number <= len(paths) and path.name != given.run.id and given.run.id in named:
                 queue.append(path)
                 continue
-            if (known is not None and not copy) or not _ID.fullmatch(given.run.id):
-                skipped.append(f"{path.name}: its run's id is taken, or can be no folder's name")
+            if not _ID.fullmatch(given.run.id):
+                skipped.append(f"{place}: its run's id can be no folder's name")
                 continue
-            page, signer = _verified(given, signers)
-            if copy and not signer:
+            page, signer = ("", "") if weaker else _verified(given, signers)
+            if known is not None and not signer:
+                skipped += [] if copy else [f"{place}: its run's id is taken by {places[known.id]}"]
                 continue
             one = _entry(given, signer)
             with guarded.computing(given.name):
                 of_comparison = summary.reduce(given.run, given.record_sha256, given.analysis)
             keep(one, given, page)
         except LevelfieldError as error:
-            skipped.append(f"{path.name}: {error.message}")
+            skipped.append(f"{place}: {error.message}")
         except OSError:
             raise  # of the disk that the site is written to
         except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
-            skipped.append(f"{path.name}: its analysis ended with {error.__class__.__name__}")
+            skipped.append(f"{place}: its analysis ended with {error.__class__.__name__}")
         else:
-            entries[one.id], reduced[one.id] = one, of_comparison
-            if copy:
-                continue
+            if known is not None and not copy:
+                skipped.append(f"{places[one.id]}: its run's id is taken by {place}, signed by {signer}")
+            entries[one.id], reduced[one.id], places[one.id] = one, of_comparison, place
+            summaries.pop(one.id, None)
             with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
                 sha256, size = one.sha256, len(given.content)
-                summaries.append(summary.summarise(given.run, given.analysis, record_sha256=sha256, record_bytes=size))
+                made = summary.summarise(given.run, given.analysis, record_sha256=sha256, record_bytes=size)
+                summaries[one.id] = made
     newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
-    return SiteRuns(tuple(newest), tuple(summaries), reduced, tuple(skipped))
+    return SiteRuns(tuple(newest), tuple(summaries.values()), reduced, tuple(skipped))
 
 
 def _verified(given: Given, signers: Path | None) -> tuple[str, str]:
@@ -187,6 +195,7 @@ def _entry(given: Given, signer: str) -> Entry:
         sha256=given.record_sha256,
         signer=signer,
         matrix=matrix_of(found),
+        contended=answers.contended(found),
     )
 
 

@@ -90,9 +90,10 @@ def publish(
         runs = read_runs(paths_of(sources), say, keep, signers=signers)
         if not runs.entries:
             why = f" {runs.skipped[0]}" if runs.skipped else ""
+            pages_alone = not why and any(any(source.glob("*.html")) for source in sources)
             raise LevelfieldError(
                 f"There is no run under {', '.join(map(str, sources))} that can be published.{why}",
-                fix="Measure one with levelfield bench.",
+                fix="Name the pages themselves." if pages_alone else "Measure one with levelfield bench.",
             )
         pairs = _comparisons(runs, fresh / "compare", say)
         found = trends.pages(runs.summaries)
