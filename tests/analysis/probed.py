@@ -72,4 +72,6 @@ def agreeing(run: Run, looked: tuple[MachineProbe, ...] = LOOKED) -> Run:
         made.extend(probes_of(turn for taken in found.rounds for turn in taken.turns))
         return msgspec.structs.replace(found, levels=levels(made), looked=() if found.index else looked)
 
-    return with_generations(msgspec.structs.replace(run, blocks=run.blocks[:1]), generation)
+    first = run.blocks[:1]
+    settings = msgspec.structs.replace(run.settings, scenarios=(first[0].case.scenario,))
+    return with_generations(msgspec.structs.replace(run, blocks=first, settings=settings), generation)

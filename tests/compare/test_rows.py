@@ -1,13 +1,15 @@
 """From the answers of two sides to rows: which are judged, which are not, and in which order."""
 
+import msgspec
 import pytest
 
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
-from levelfield.compare.types import Gate, Verdict
-from levelfield.record.schema import Failure
+from levelfield.compare.types import Gate, Row, Verdict
+from levelfield.record.schema import Failure, Generation, Run
 from tests.compare.runs import one, only, reduced, row, run, side, without_arm
 from tests.known import known
+from tests.records_builder import with_generations
 
 CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
 ENGINE = Failure(stage="launch", kind="engine", message="The engine went away.")
@@ -143,6 +145,36 @@ def test_a_failure_in_one_of_three_runs_is_a_failure() -> None:
     failed = row(compare_runs(side("a", 3), new), "onnxruntime")
     assert (failed.verdict, failed.outcome) == (Verdict.FAILED, "worse")
     assert failed.reason == "It ended with signal 9 (in 1 of 3 runs)"
+
+
+def losing_a_launch(of: Run, failure: Failure) -> Run:
+    """Let a launch of ONNX Runtime fail in the first generation."""
+
+    def change(generation: Generation) -> Generation:
+        if generation.index:
+            return generation
+        rounds = (
+            msgspec.structs.replace(each, turns=tuple(turn for turn in each.turns if turn.arm != "onnxruntime"))
+            for each in generation.rounds
+        )
+        launches = (
+            msgspec.structs.replace(each, failure=failure) if each.arm == "onnxruntime" else each
+            for each in generation.launches
+        )
+        return msgspec.structs.replace(generation, launches=tuple(launches), rounds=tuple(rounds))
+
+    return with_generations(of, change)
+
+
+def test_a_single_launch_that_crashed_is_a_failure_however_fast_the_others_are() -> None:
+    def found(failure: Failure) -> Row:
+        new = [reduced(losing_a_launch(run(f"b-{number}", 11 + number), failure)) for number in range(3)]
+        return row(compare_runs(side("a", 3), new), "onnxruntime")
+
+    crashed = found(CRASH)
+    assert (crashed.verdict, crashed.outcome) == (Verdict.FAILED, "worse")
+    assert crashed.reason == "not every launch worked: It ended with signal 9"
+    assert found(ENGINE).ratio is not None
 
 
 def test_neither_side_supports_it_and_nothing_is_said() -> None:

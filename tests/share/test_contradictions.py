@@ -77,6 +77,15 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a launch of jax without an image": (small(), ("images",), []),
     "jax in version 99.9, which its image does not hold": (small(), (*LAUNCH, "framework_version"), "99.9"),
     "it is equal, of no inputs": (small(), (*PARITY, "inputs"), 0),
+    "a window of jax without its launch": (
+        changed(small(), (("resumed",), ["2026-11-21T10:16:00Z"])),
+        LAUNCH[:-1],
+        [each for each in msgspec.to_builtins(FIRST.launches) if each["arm"] != "jax"],
+    ),
+    "a window of jax, whose answer was not compared": (small(), PARITY, None),
+    "memory was to be measured, and there is no case of it": (
+        small(), ("blocks",), msgspec.to_builtins(small().blocks[:1]),
+    ),
     "launches of jax in several versions": (small(), (*LAUNCH, "framework_version"), "0.0"),
     "launches of onnxruntime in several versions, or of several model files": (
         small(), (*LAUNCH[:-1], 1, "onnx_sha256"), "0" * 64,

@@ -333,13 +333,17 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
 
 
 def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
-    """Return the answer of an arm to the case of a block."""
+    """Return the answer of an arm to the case of a block; it failed where any launch did, by a fault of its own."""
     launches = [launch for _, launch in collect.launches(block, arm.id)]
     estimate, of_launches = compared(row, block.case)
     cost = _cost(estimate.value, block.case) if estimate is not None else 0.0
+    standing, reason = row.standing, row.reason
+    lost = row.failure if standing in {"ranked", "shown"} else None
+    if lost is not None and lost.kind not in NO_FAULT_OF_THE_NEW | ranks.NO_FAULT:
+        standing, reason = "failed", f"not every launch worked: {lost.message}"
     return Answer(
-        standing=row.standing,
-        reason=row.reason,
+        standing=standing,
+        reason=reason,
         failure=row.failure.kind if row.failure is not None else None,
         cost=cost if 0 < cost < math.inf else None,
         launch_costs=tuple(_cost(value, block.case) for value in of_launches if value > 0),

@@ -65,6 +65,9 @@ def of(run: Run) -> Iterator[str]:
         yield f"the command asks for another profile than {one_line(profile)}"
     yield from _checked("options", _options(run))
     yield from _imported(run)
+    if run.imported is None:
+        for scenario in sorted({*run.settings.scenarios} - {block.case.scenario for block in run.blocks}):
+            yield f"{one_line(scenario)} was to be measured, and there is no case of it"
     yield from _checked("answers", answers.of_data_sets(run))
     if run.settings.own is not None:
         yield from _own_file(run, run.settings.own)
@@ -105,6 +108,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
     yield from answers.trained(run, block)
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
+        compared = {each.arm: each.parity is not None or each.arm == block.canary for each in generation.launches}
         if {each.arm for each in generation.launches} - known:
             yield "a launch of an arm that it does not have"
         for launch in generation.launches:
@@ -115,7 +119,13 @@ def _block(run: Run, block: Block) -> Iterator[str]:
                 yield "a window of an arm that it does not have"
             if turn.window is not None and (turn.failure is not None or turn.arm in failed):
                 yield f"a window of {one_line(turn.arm)}, which failed"
-            if turn.window is not None and run.imported is None and _too_short(turn.window):
+            if turn.window is None or run.imported is not None:
+                continue
+            if turn.arm not in compared:
+                yield f"a window of {one_line(turn.arm)} without its launch"
+            elif not compared[turn.arm] and not block.case.trains:  # of these the first few are
+                yield f"a window of {one_line(turn.arm)}, whose answer was not compared"
+            if _too_short(turn.window):
                 yield f"a window of {one_line(turn.arm)} that is shorter than its calls"
         for round_ in generation.rounds:
             yield from _disturbed(round_, len(run.settings.cpus))
