@@ -1,5 +1,6 @@
 """The container engine's facts."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -53,6 +54,17 @@ def test_a_context_that_docker_itself_made_is_read(configuration: Path) -> None:
         subprocess.run(["docker", "context", *words], check=True, capture_output=True)
     assert engine.address() == engine.Address("tcp://127.0.0.1:4711", "context mine")
     assert configuration.is_dir()
+
+
+@pytest.mark.docker
+def test_what_is_published_of_an_engine_does_not_name_its_context(configuration: Path) -> None:
+    there = engine.address().host
+    add_context(configuration, "payroll-db.example.com", Host=there)
+    (configuration / "config.json").write_text('{"currentContext": "payroll-db.example.com"}')
+    with contextlib.closing(engine.connect(10)) as client:
+        found = engine.described(client)
+    assert found["named by"] == "a context"
+    assert "payroll" not in str(found)
 
 
 def test_a_missing_context_is_never_the_default_engine(configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:

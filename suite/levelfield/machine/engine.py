@@ -173,12 +173,13 @@ def refused(explanation: str) -> LevelfieldError:
 
 
 def described(client: docker.DockerClient) -> Facts:
-    """Return an engine's versions and settings; its host's name and addresses are left out."""
+    """Return an engine's versions and settings; names and addresses of its host or context are left out."""
+    named_by = address().named_by
     info, version = client.info(), client.version()
     components = {part.get("Name", ""): part.get("Version", "") for part in version.get("Components") or ()}
     facts: dict[str, Any] = {
         "engine": (version.get("Platform") or {}).get("Name") or next(iter(components), "") or "Engine",
-        "named by": address().named_by,
+        "named by": "a context" if named_by.startswith("context ") else named_by,
         "version": version.get("Version"),
         "API version": version.get("ApiVersion"),
         "minimum API version": version.get("MinAPIVersion"),
