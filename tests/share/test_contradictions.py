@@ -77,6 +77,12 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "a launch of jax without an image": (small(), ("images",), []),
     "jax in version 99.9, which its image does not hold": (small(), (*LAUNCH, "framework_version"), "99.9"),
     "it is equal, of no inputs": (small(), (*PARITY, "inputs"), 0),
+    "the label 'ab' is missing": (small(), ("command",), ["levelfield", "ab", "jax", "onnxruntime"]),
+    "its sides are not those of the settings, or in another order": (
+        changed(small(), (("labels",), ["ab"]), (("settings", "ends_on_verdict"), True)),
+        ("settings", "backends"),
+        ["onnxruntime", "jax"],
+    ),
     "a window of jax without its launch": (
         changed(small(), (("resumed",), ["2026-11-21T10:16:00Z"])),
         LAUNCH[:-1],

@@ -57,6 +57,8 @@ def of(run: Run) -> Iterator[str]:
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
     profile = run.settings.profile
+    if run.command[1:2] == ("ab",) and ab.LABEL not in run.labels:
+        yield "the label 'ab' is missing"
     if ab.LABEL in run.labels and not (
         profile == "smoke" or run.settings.ends_on_verdict or run.settings.precision_target
     ):
@@ -180,7 +182,10 @@ def _own_file(run: Run, own: OwnFile) -> Iterator[str]:
 def _plan(run: Run, block: Block) -> Iterator[str]:
     """Yield what was asked for and is not there, without a reason; no record says which backends train or decode."""
     case, known = block.case, block.generations
-    arms = {msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms}
+    ordered = tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms))
+    if ab.LABEL in run.labels and ordered != run.settings.backends:
+        yield "its sides are not those of the settings, or in another order"
+    arms = {*ordered}
     named, reasons = set(run.settings.backends), {warning.code for warning in run.warnings}
     whole = not case.learns and not case.definition.decodes
     if wrong := arms ^ named if whole else arms - named:
