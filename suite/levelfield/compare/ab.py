@@ -187,7 +187,8 @@ _CLAUSES = {
     (Verdict.MENDED,): "is equal to the reference in {share}, where the answer of {old} was wrong",
     (Verdict.RECOVERED,): "answers in {share}, where {old} failed",
     (Verdict.ADDED,): "answers in {share}, where {old} did not",
-    (Verdict.FAILED, Verdict.UNEQUAL): "gives no valid answer in {share}",
+    (Verdict.FAILED,): "fails in {share}",
+    (Verdict.UNEQUAL,): "gives no valid answer in {share}",
     _OPEN: "{share} could not be decided",
 }
 """What is said of the new arm, by the verdicts on it."""
