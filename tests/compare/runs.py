@@ -8,8 +8,8 @@ import msgspec
 from levelfield.analysis.summary import Reduced, reduce
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.types import Comparison, Row
-from levelfield.record.schema import Arm, Launch, Parity, Run
-from tests.records_builder import make_run, with_launches
+from levelfield.record.schema import Arm, Failure, Generation, Launch, Parity, Run
+from tests.records_builder import make_run, with_generations, with_launches
 
 
 def run(name: str, seed: int = 1, **options: Any) -> Run:
@@ -42,6 +42,25 @@ def with_parity(record: Run, arm: str, change: Callable[[Parity], Parity]) -> Ru
         return launch if launch.parity is None else msgspec.structs.replace(launch, parity=change(launch.parity))
 
     return with_launches(record, in_launch, arm)
+
+
+def losing_a_launch(of: Run, failure: Failure, index: int = 0) -> Run:
+    """Let a launch of ONNX Runtime fail in one generation."""
+
+    def change(generation: Generation) -> Generation:
+        if generation.index != index:
+            return generation
+        rounds = (
+            msgspec.structs.replace(each, turns=tuple(turn for turn in each.turns if turn.arm != "onnxruntime"))
+            for each in generation.rounds
+        )
+        launches = (
+            msgspec.structs.replace(each, failure=failure) if each.arm == "onnxruntime" else each
+            for each in generation.launches
+        )
+        return msgspec.structs.replace(generation, launches=tuple(launches), rounds=tuple(rounds))
+
+    return with_generations(of, change)
 
 
 def without_arm(record: Run, arm: str) -> Run:

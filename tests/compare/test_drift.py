@@ -84,6 +84,19 @@ def test_an_answer_that_became_unequal_is_a_failure_anywhere(elsewhere: bool) ->
     assert (found.reason, found.old_error, found.new_error) == ("The relative error is 5.0e-04", 3e-7, 5e-4)
 
 
+def test_one_old_launch_that_was_unequal_hides_no_answer_that_moved() -> None:
+    seen = [0]
+
+    def spoil(parity: Parity) -> Parity:
+        seen[0] += 1
+        equal = seen[0] != 3
+        return msgspec.structs.replace(parity_of(OUTPUT), equal=equal, reason="" if equal else "It is off.")
+
+    old = reduced(with_parity(run("a"), "jax", spoil))
+    new = reduced(with_parity(run("b"), "jax", lambda _: parity_of(moved(1e-3))))
+    assert {each.movement for each in compare_runs([old], [new]).drifts if each.new_arm == "jax"} == {Movement.BEYOND}
+
+
 def test_one_unequal_launch_is_enough() -> None:
     record = with_parity(run("b"), "jax", lambda parity: parity)
     seen = [0]

@@ -13,7 +13,7 @@ from levelfield.compare.policy import judge, reproduction_policy
 from levelfield.compare.reproduce import effect_of, judge_reproduction
 from levelfield.compare.types import Comparison, Verdict
 from levelfield.record.schema import Failure, Run
-from tests.compare.runs import with_machine, with_parity
+from tests.compare.runs import losing_a_launch, with_machine, with_parity
 from tests.known import known
 from tests.run.reproductions import asks, record
 
@@ -191,6 +191,12 @@ def test_what_fails_here_is_named() -> None:
     found = held(record("theirs"), record("ours", 2, failures={("openvino", "mlp"): crash}))
     assert verdicts(found)[LATENCY.replace("onnxruntime", "openvino")] is Verdict.FAILED
     assert found.exit_code == 1
+
+
+def test_what_failed_there_at_times_is_compared_all_the_same() -> None:
+    crash = Failure(stage="measure", kind="crashed", message="It ended with signal 9.")
+    found = held(losing_a_launch(record("theirs"), crash), record("ours", 2, slower={"onnxruntime": 3.0}))
+    assert verdicts(found)[LATENCY] is Verdict.DIFFERS
 
 
 def test_what_was_not_asked_is_missing_and_not_reproduced() -> None:

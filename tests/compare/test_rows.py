@@ -6,8 +6,8 @@ import pytest
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
 from levelfield.compare.types import Gate, Row, Verdict
-from levelfield.record.schema import Failure, Generation, Run
-from tests.compare.runs import one, only, reduced, row, run, side, without_arm
+from levelfield.record.schema import Failure, Generation, Launch, Run
+from tests.compare.runs import losing_a_launch, one, only, reduced, row, run, side, without_arm
 from tests.known import known
 from tests.records_builder import with_generations
 
@@ -147,25 +147,6 @@ def test_a_failure_in_one_of_three_runs_is_a_failure() -> None:
     assert failed.reason == "It ended with signal 9 (in 1 of 3 runs)"
 
 
-def losing_a_launch(of: Run, failure: Failure) -> Run:
-    """Let a launch of ONNX Runtime fail in the first generation."""
-
-    def change(generation: Generation) -> Generation:
-        if generation.index:
-            return generation
-        rounds = (
-            msgspec.structs.replace(each, turns=tuple(turn for turn in each.turns if turn.arm != "onnxruntime"))
-            for each in generation.rounds
-        )
-        launches = (
-            msgspec.structs.replace(each, failure=failure) if each.arm == "onnxruntime" else each
-            for each in generation.launches
-        )
-        return msgspec.structs.replace(generation, launches=tuple(launches), rounds=tuple(rounds))
-
-    return with_generations(of, change)
-
-
 def test_a_single_launch_that_crashed_is_a_failure_however_fast_the_others_are() -> None:
     def found(failure: Failure) -> Row:
         new = [reduced(losing_a_launch(run(f"b-{number}", 11 + number), failure)) for number in range(3)]
@@ -175,6 +156,39 @@ def test_a_single_launch_that_crashed_is_a_failure_however_fast_the_others_are()
     assert (crashed.verdict, crashed.outcome) == (Verdict.FAILED, "worse")
     assert crashed.reason == "not every launch worked: It ended with signal 9"
     assert found(ENGINE).ratio is not None
+    both = [reduced(losing_a_launch(losing_a_launch(run(f"c-{n}", 11 + n), CRASH), ENGINE, 4)) for n in range(3)]
+    assert row(compare_runs(side("a", 3), both), "onnxruntime").verdict is Verdict.FAILED
+
+
+def test_what_failed_at_times_on_the_old_side_hides_no_slowdown() -> None:
+    new = side("b", 3, 11, slower={"onnxruntime": 2.0})
+    old = [*side("a", 2), reduced(losing_a_launch(run("a-2", 3), CRASH))]
+    assert row(compare_runs(old, new), "onnxruntime").verdict is Verdict.SLOWER
+    old = [*side("a", 2), reduced(run("a-2", 3, failures={("onnxruntime", "mlp"): CRASH}))]
+    few = compare_runs(old, new)
+    assert row(few, "onnxruntime").reason.startswith("from 2 old and 3 new")
+    assert few.exit_code == 3
+    alone = compare_runs(old[2:], new, selection=Selection(("onnxruntime/*",)))
+    assert (row(alone, "onnxruntime").verdict, alone.exit_code) == (Verdict.RECOVERED, 3)
+
+
+def test_trainings_of_which_some_reach_the_target_are_not_faster() -> None:
+    def trained(name: str, seed: int) -> Run:
+        return run(name, seed, scenarios=["convergence"])
+
+    def lost(launch: Launch) -> Launch:
+        assert launch.convergence is not None
+        return msgspec.structs.replace(launch, convergence=msgspec.structs.replace(launch.convergence, points=()))
+
+    def change(generation: Generation) -> Generation:
+        launches = (lost(each) if each.arm == "jax" else each for each in generation.launches)
+        return msgspec.structs.replace(generation, launches=tuple(launches)) if generation.index < 4 else generation
+
+    old = [reduced(trained(f"a-{number}", number)) for number in range(3)]
+    new = [reduced(with_generations(trained(f"b-{number}", 9 + number), change)) for number in range(3)]
+    found = row(compare_runs(old, new), "jax")
+    assert (found.verdict, found.outcome) == (Verdict.FAILED, "worse")
+    assert found.reason == "4 of 5 launches did not reach the target"
 
 
 def test_neither_side_supports_it_and_nothing_is_said() -> None:

@@ -42,14 +42,14 @@ class _Node(msgspec.Struct, frozen=True):
     old: tuple[Reduced, ...]
     new: tuple[Reduced, ...]
 
-    def results(self, arms: Pair, case: str) -> tuple[CaseResults, CaseResults] | None:
-        """Return the answers to a case, before and after; None where either side has none."""
+    def results(self, arms: Pair, case: str) -> tuple[CaseResults, CaseResults]:
+        """Return the answers to a case, before and after."""
         sides = zip(arms, (self.old, self.new), strict=True)
         both = [
             CaseResults(len(runs), tuple(run.answers[arm, case] for run in runs if (arm, case) in run.answers))
             for arm, runs in sides
         ]
-        return (both[0], both[1]) if all(each.answers for each in both) else None
+        return both[0], both[1]
 
 
 _LOST: tuple[Verdict, Outcome, str] = Verdict.MISSING, "undecided", "no run of it before and after on one hardware"
@@ -94,7 +94,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
     )
     measured: list[_Measured] = []
     drafts = list(_drafts(nodes, pairs, measured))
-    if not drafts and not measured:
+    if not measured and all(draft.row.verdict is Verdict.MISSING for draft in drafts):
         raise LevelfieldError(
             "The nodes have no case in common before and after.",
             fix="Gather runs in which the same backends answered the same cases, on the same hardware.",
@@ -139,22 +139,23 @@ def _drafts(nodes: Sequence[_Node], pairs: Sequence[Pair], measured: list[_Measu
     for arms in pairs:
         for case in cases.values():
             costs: dict[str, _Costs] = {}
-            reasons: list[str] = []
+            others: list[Row] = []
             for node in nodes:
-                results = node.results(arms, case.id)
-                if results is None:
+                before, after = node.results(arms, case.id)
+                if not before.answers or not (before.costs or after.answers):
                     continue
-                verdict, outcome, reason = _without_costs(node, case, *results)
+                verdict, outcome, reason = _without_costs(node, case, before, after)
                 if verdict is None:
-                    costs[node.name] = results[0].costs, results[1].costs
-                elif outcome == "worse":
-                    yield Draft(_row(case, arms, verdict, outcome, reason, node=node.name))
+                    costs[node.name] = before.costs, after.costs
                 else:
-                    reasons.append(reason)
+                    others.append(_row(case, arms, verdict, outcome, reason, node=node.name))
             if costs:
                 measured.append(_Measured(case, arms, costs))
-            elif reasons:
-                yield Draft(_row(case, arms, Verdict.INCOMPARABLE, "undecided", reasons[0]))
+            if others and not costs and all(row.outcome == "undecided" for row in others):
+                missing = all(row.verdict is Verdict.MISSING for row in others)
+                verdict = Verdict.MISSING if missing else Verdict.INCOMPARABLE
+                others = [_row(case, arms, verdict, "undecided", others[0].reason)]
+            yield from map(Draft, others)
 
 
 def _without_costs(

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
+from levelfield.analysis.ranks import NO_FAULT_OF_AN_ARM
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import CANARY, Answer, Reduced
 from levelfield.compare.sides import NOT_MEASURED, CaseResults, first_reason, reason_for_failure
@@ -112,12 +113,15 @@ def _signature(run: Reduced, answer: Answer) -> Signature:
 
 
 def _entry(given: Sequence[tuple[Reduced, Answer]], usual: Signature, runs: int) -> Entry:
+    answers = CaseResults(runs, tuple(answer for _, answer in given))
+    if unequal := answers.with_standing("unequal"):
+        return Entry(failed=first_reason(unequal) or "its answer is not equal to the reference")
+    failed = answers.with_standing("failed")
+    if failed and not (answers.trusted and all(answer.failure in NO_FAULT_OF_AN_ARM for answer in failed)):
+        return Entry(failed=reason_for_failure(answers))
     trusted = [(run, answer) for run, answer in given if CaseResults(1, (answer,)).trusted]
     if not trusted:
-        answers = CaseResults(runs, tuple(answer for _, answer in given))
-        if unequal := answers.with_standing("unequal"):
-            return Entry(failed=first_reason(unequal) or "its answer is not equal to the reference")
-        return Entry(failed=reason_for_failure(answers) if answers.with_standing("failed") else "")
+        return Entry()
     if any(SMOKE in run.facts.labels for run, _ in trusted):
         return Entry(aside=NOT_MEASURED)
     alike = [answer for run, answer in trusted if _signature(run, answer) == usual]

@@ -96,6 +96,8 @@ def controls(block: Block, compared: Levels, *, ended: EndedBy) -> tuple[types.C
 Known: TypeAlias = Mapping[tuple[str, str, str], Parity]
 """(question, precision, arm) to the parity that holds for it."""
 NO_FAULT = frozenset({"unsupported"})
+NO_FAULT_OF_AN_ARM = frozenset({"engine", "interrupted"})
+"""Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
 """Kinds of failure that are a reason for absence, not an error."""
 
 
@@ -130,7 +132,8 @@ def arm_row(
     standing, reason = _standing(summary, measured, parity, needed)
     if standing == "ranked" and original(arm, block) is not None:
         standing, reason = "control", "the same arm a second time, to see what no difference looks like"
-    last = failures[-1] if failures else None
+    last = next((each for each in reversed(failures) if each.kind not in NO_FAULT | NO_FAULT_OF_AN_ARM), None)
+    last = last or (failures[-1] if failures else None)
     return types.ArmRow(arm=arm.id, backend=arm.backend, standing=standing, reason=reason, parity=parity, failure=last)
 
 

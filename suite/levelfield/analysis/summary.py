@@ -208,8 +208,6 @@ ResultKey: TypeAlias = tuple[str, str]
 Question: TypeAlias = tuple[str, str, int, int, str]
 """Model (or its training), precision, batch, threads and device: what an output answers, whatever is timed about it."""
 
-NO_FAULT_OF_THE_NEW = frozenset({"engine", "interrupted"})
-"""Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
 MOST_PARITIES = 8
 """Different outputs of one arm that are kept: a few show that an arm gives another output in every launch."""
 
@@ -338,9 +336,18 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
     estimate, of_launches = compared(row, block.case)
     cost = _cost(estimate.value, block.case) if estimate is not None else 0.0
     standing, reason = row.standing, row.reason
-    lost = row.failure if standing in {"ranked", "shown"} else None
-    if lost is not None and lost.kind not in NO_FAULT_OF_THE_NEW | ranks.NO_FAULT:
-        standing, reason = "failed", f"not every launch worked: {lost.message}"
+    if standing in {"ranked", "shown"}:
+        lost = row.failure
+        if lost is not None and lost.kind not in ranks.NO_FAULT | ranks.NO_FAULT_OF_AN_ARM:
+            standing, reason = "failed", f"not every launch worked: {lost.message}"
+        done = sum(launch.failure is None for launch in launches)
+        if (block.case.converges or block.case.definition.driven) and len(of_launches) < done:
+            # Those that reached it would flatter an arm of which others did not.
+            standing, reason, cost = (
+                "failed",
+                f"{done - len(of_launches)} of {done} launches did not reach the target",
+                0.0,
+            )
     return Answer(
         standing=standing,
         reason=reason,

@@ -27,7 +27,8 @@ def exit_code(comparison: Comparison) -> int:
     outcomes = {row.outcome for row in rows} | {drift.outcome for drift in comparison.drifts}
     if "worse" in outcomes:
         return WORSE
-    return FINE if "undecided" not in outcomes and "fine" in outcomes else UNDECIDED
+    fine = any(row.outcome == "fine" for row in rows) if rows else "fine" in outcomes
+    return FINE if fine and "undecided" not in outcomes else UNDECIDED
 
 
 def _answer(comparison: Comparison) -> str:

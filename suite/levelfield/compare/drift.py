@@ -123,7 +123,8 @@ def _drift(
     precision = question[1]
     tolerance = max((parity.tolerance for parity in (*old, *new)), default=0.0)
     limit = 2 * max(KNOWN_ERRORS.get(precision, UNKNOWN_SHARE * tolerance), known)
-    distance, reason = (None, other) if other else _distance(old, new)
+    sound = tuple(parity for parity in old if parity.equal) or old
+    distance, reason = (None, other) if other else _distance(sound, new)
     movement = _movement(old, new, distance, limit)
     movement = Movement.UNKNOWN if other and movement is Movement.IDENTICAL else movement
     if movement is Movement.IDENTICAL:
@@ -157,9 +158,10 @@ def _movement(old: tuple[Parity, ...], new: tuple[Parity, ...], distance: float 
     was, stays = all(parity.equal for parity in old), all(parity.equal for parity in new)
     if not stays:
         return Movement.BECAME_UNEQUAL if was else Movement.UNEQUAL
-    if not was:
+    sound = [parity for parity in old if parity.equal]
+    if not sound:
         return Movement.BECAME_EQUAL
-    digests = {parity.output_sha256 for parity in old}, {parity.output_sha256 for parity in new}
+    digests = {parity.output_sha256 for parity in sound}, {parity.output_sha256 for parity in new}
     if digests[1] <= digests[0] and "" not in digests[1]:
         return Movement.IDENTICAL
     if distance is None:

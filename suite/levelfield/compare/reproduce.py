@@ -85,8 +85,8 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
 
 def _drafts(theirs: Reduced, ours: Reduced) -> Iterator[Draft]:
     for (arm, name), old in theirs.answers.items():
-        if old.standing not in _WITH_NUMBERS or old.cost is None:
-            continue  # nothing that could be reproduced
+        if old.standing not in (*_WITH_NUMBERS, "failed") or old.cost is None:
+            continue  # nothing that could be reproduced; of an arm that failed at times the other launches are
         case, new = theirs.cases[name], ours.answers.get((arm, name))
         row = Row(
             case=case,

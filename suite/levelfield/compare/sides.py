@@ -12,8 +12,9 @@ from typing import TypeAlias
 import msgspec
 
 from levelfield.analysis import guarded
+from levelfield.analysis.ranks import NO_FAULT_OF_AN_ARM
 from levelfield.analysis.status import SMOKE
-from levelfield.analysis.summary import NO_FAULT_OF_THE_NEW, Answer, Reduced, reduce
+from levelfield.analysis.summary import Answer, Reduced, reduce
 from levelfield.analysis.types import Standing
 from levelfield.compare.effects import MIN_RUNS
 from levelfield.compare.types import Outcome, Verdict
@@ -200,7 +201,8 @@ def describe_difference(old: Case, new: Case) -> str:
 
 NOT_MEASURED = "a smoke run measures too little to judge speed by"
 """Reason of rows of runs that show that everything works, and whose times have no meaning."""
-_TRUSTED = frozenset({"ranked", "shown", "control"})
+_TRUSTED = frozenset({"ranked", "shown", "control", "failed"})
+"""Also what failed in some launches: the others have a cost, which is compared where the new side did not fail."""
 
 
 class CaseResults(msgspec.Struct, frozen=True):
@@ -229,7 +231,7 @@ class CaseResults(msgspec.Struct, frozen=True):
 
 
 def trusted_cost(answer: Answer | None) -> float | None:
-    """Return the cost of an answer that is equal to the reference; None where it is not, or there is none."""
+    """Return the cost of what answered equal to the reference; None where it did not, or not at all."""
     return answer.cost if answer is not None and answer.standing in _TRUSTED else None
 
 
@@ -257,20 +259,20 @@ def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verd
     if unequal[1]:
         return Verdict.UNEQUAL, "undecided" if unequal[0] else "worse", first_reason(unequal[1])
     if failed[1] or (after.unsupported and before.costs):
-        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
+        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_AN_ARM for answer in failed[1])
         is_new = before.costs and not failed[0] and not blameless
         return Verdict.FAILED, "worse" if is_new else "undecided", reason_for_failure(after)
     if not after.costs:
         reason = first_reason(after.with_standing("absent")) or "the new side has no number"
         return Verdict.MISSING, "undecided", reason
+    if before.costs:
+        return None
     if unequal[0]:
         return Verdict.MENDED, "fine", f"not equal to the reference before: {first_reason(unequal[0])}".rstrip(": ")
     if failed[0]:
         return Verdict.RECOVERED, "aside", f"the old side failed: {reason_for_failure(before)}"
-    if not before.costs:
-        reason = first_reason(before.with_standing("absent")) or "the old side has no number"
-        return Verdict.ADDED, "aside", reason
-    return None
+    reason = first_reason(before.with_standing("absent")) or "the old side has no number"
+    return Verdict.ADDED, "aside", reason
 
 
 def reason_for_failure(results: CaseResults) -> str:

@@ -92,6 +92,16 @@ def test_a_case_that_fails_now_on_one_node_is_told_for_that_node() -> None:
     assert found.exit_code == 1
 
 
+def test_what_a_node_does_not_answer_any_more_has_a_row() -> None:
+    both = ["jax", "onnxruntime"]
+    old = gathered("old", 5, backends=both)
+    one = judged(old, gathered("new", 5, odd={"backends": ["onnxruntime"]}, backends=both), margin=0.5)
+    assert [(row.node, row.verdict) for row in one.rows if row.outcome == "undecided"] == [("node-0", Verdict.MISSING)]
+    gone = judged(old, gathered("new", 5, backends=["onnxruntime"]), margin=0.5)
+    assert [row.verdict for row in gone.rows if row.old_arm == "jax"] == [Verdict.MISSING]
+    assert one.exit_code == gone.exit_code == 3
+
+
 def test_two_nodes_are_shown_and_not_judged() -> None:
     found = judged(gathered("old", 2), gathered("new", 2, slower={"onnxruntime": 1.5}))
     assert found.exit_code == 3

@@ -57,6 +57,13 @@ def test_the_canary_is_a_result() -> None:
     assert len(answer.launch_costs) == 5
 
 
+@pytest.mark.parametrize("standing", ["failed", "unequal"])
+def test_a_node_that_fails_in_some_of_its_runs_is_not_fine(standing: Standing) -> None:
+    nodes = fleet(3, 3)
+    nodes["n01"] = [_relabelled(standing, "It is odd")(nodes["n01"][0]), *nodes["n01"][1:]]
+    assert _table(nodes).entries["n01", JAX].failed.startswith("It is odd")
+
+
 def test_an_answer_that_is_not_equal_has_no_cost_and_its_reason() -> None:
     entry = _table(with_node(fleet(3), "n01", _relabelled("unequal", "relative error 0.1"))).entries["n01", JAX]
     assert not entry.answers
