@@ -51,8 +51,9 @@ def judge(
     for group, table, one, agreement in zip(groups, tables, judged, quorums, strict=True):
         own = tuple(cells_of(table, one))
         cells += own
-        of_groups.append(Group(group.key, group.title, tuple(group.nodes), facts_of(table, one)))
-        nodes += _nodes(group, groups[0], own, agreement, reports or {})
+        of_groups.append(Group(group.key, group.title, tuple(group.nodes), facts := facts_of(table, one)))
+        blind = all(each.finds is None for each in facts)
+        nodes += _nodes(group, groups[0], own, agreement, reports or {}, blind=blind)
         if len(group.nodes) == 2:
             remarks += tuple(filter(None, [words.differences_of_two(own)]))
     nodes.sort(key=lambda node: _ORDER.index(node.verdict))
@@ -71,8 +72,15 @@ def judge(
 
 
 def _nodes(
-    group: Peers, largest: Peers, cells: Sequence[Cell], agreement: Verdicts, reports: Mapping[str, str]
+    group: Peers,
+    largest: Peers,
+    cells: Sequence[Cell],
+    agreement: Verdicts,
+    reports: Mapping[str, str],
+    *,
+    blind: bool,
 ) -> Iterator[Node]:
+    """Yield the verdict on each node; `blind`: no slowdown of any size can be found among them."""
     different = differences(group)
     of_node: dict[str, list[Cell]] = {name: [] for name in group.nodes}
     for cell in cells:
@@ -80,6 +88,8 @@ def _nodes(
     for name, runs in group.nodes.items():
         wrong = [one for one in agreement.wrong if one.node == name]
         otherwise = _not_decided(name, group, largest, of_node[name], agreement)
+        if blind and not otherwise:
+            otherwise = "nodes and runs are so few, or scatter so much, that no slowdown of any size would be found"
         verdict = _most_serious(of_node[name], wrong, different[name], otherwise)
         yield Node(
             name=name,

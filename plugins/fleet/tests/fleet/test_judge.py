@@ -218,3 +218,10 @@ def test_a_noisy_node_is_told_how_much() -> None:
     noisy = [cell for cell in cells_of(table, judged) if cell.verdict is not NodeVerdict.FINE]
     assert {(cell.node, cell.verdict) for cell in noisy} == {("n02", NodeVerdict.NOISY)}
     assert all("times as much as those of its peers" in cell.reason for cell in noisy)
+
+
+def test_nodes_of_which_none_could_be_found_slow_are_not_called_fine() -> None:
+    found = judge(fleet(4, 1, scale=20.0))
+    assert all(each.finds is None for each in found.groups[0].results)
+    assert (found.exit_code, {node.outcome for node in found.nodes}) == (3, {"undecided"})
+    assert "no slowdown of any size would be found" in found.answer
