@@ -179,6 +179,16 @@ def test_the_gate_asks_its_own_question(limit: float, outcome: str, code: int) -
     assert (found.rows[0].outcome, found.exit_code) == (outcome, code)
 
 
+def test_the_gate_is_answered_in_its_own_words() -> None:
+    noisy = run(1.01, spread=1.0, generations=8, **LATENCY)
+    inside, open_ = judged(noisy, max_slowdown=0.9), judged(noisy, max_slowdown=0.001)
+    assert (only(noisy).verdict, inside.exit_code, open_.exit_code) == (Verdict.UNDECIDED, 0, 3)
+    assert inside.answer.startswith("onnxruntime is not slower than onnxruntime@1.30.0 by more than 90\u00a0% in the")
+    assert open_.answer.startswith(
+        "Whether onnxruntime is slower than onnxruntime@1.30.0 by more than 0.1\u00a0% could"
+    )
+
+
 def test_identical_arms_raise_few_alarms_over_many_cases() -> None:
     """A third of the cases would be called at 95 % without correction, sooner or later; here, 1 % of the runs."""
     alarms = 0

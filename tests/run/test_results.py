@@ -57,10 +57,11 @@ def test_a_run_whose_budget_was_too_short_says_how_to_go_on(tmp_path: Path) -> N
     assert f"About --budget 2m would be enough, or --budget 1m with --resume 'a run' --reports {tmp_path};" in text
 
 
-def test_reproduce_names_the_command_that_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("typed", "says"), [("reproduce", "bench"), ("ab", "ab jax onnxruntime")])
+def test_other_commands_name_the_one_that_goes_on(tmp_path: Path, typed: str, says: str) -> None:
     spent = warnings.budget_spent(60, 5, 1, needed_s=55, missing_s=20, before_s=0)
-    run = msgspec.structs.replace(small(), warnings=(spent,), command=("levelfield", "reproduce", "report"))
-    assert "with levelfield bench --resume run " in shown(run, tmp_path / "run", measured=True)
+    run = msgspec.structs.replace(small(), warnings=(spent,), command=("levelfield", typed, "what"))
+    assert f"with levelfield {says} --resume run " in shown(run, tmp_path / "run", measured=True)
 
 
 def test_what_was_measured_is_kept_where_it_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

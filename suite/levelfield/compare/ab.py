@@ -200,14 +200,20 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
         return "Nothing was compared."
     old, new = rows[0].old_arm, rows[0].new_arm
     clauses: dict[tuple[Verdict, ...], str] = {}
+    limit = f" by more than {phrases.share(gate.max_slowdown)}" if gate.max_slowdown else ""
+    inside = [row for row in rows if row.verdict is Verdict.UNDECIDED and row.outcome == "fine"]  # of that limit
+    if inside:
+        share = _share_of_cases(len(inside), len(rows))
+        clauses[()] = f"is not slower than {old}{limit} in {share} ({_largest(inside)})"
     for verdicts, clause in _CLAUSES.items():
-        if found := [row for row in rows if row.verdict in verdicts]:
+        if found := [row for row in rows if row.verdict in verdicts and row not in inside]:
             share, largest = _share_of_cases(len(found), len(rows)), _largest(found)
             clauses[verdicts] = clause.format(old=old, share=share, largest=largest, margin=100 * gate.margin)
     text = f"{new} {'; '.join(clauses.values())}" if clauses else ""
     if set(clauses) == {_OPEN}:
         total = "the only case" if len(rows) == 1 else f"{len(rows)} cases"
-        text = f"Whether {new} differs from {old} could not be decided in {total}"
+        differs = f"is slower than {old}{limit}" if limit else f"differs from {old}"
+        text = f"Whether {new} {differs} could not be decided in {total}"
     return " ".join(part for part in (f"{text}.", conclusion.numerics(drifts)) if part)
 
 

@@ -84,6 +84,9 @@ def show_result(
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
         ends = dict.fromkeys(each.remedy for each in run.warnings if each.code in OF_AN_END)
         command = "levelfield bench " if "reproduce" in run.command[1:2] else ""  # which cannot go on
+        if run.command[1:2] == ("ab",):
+            first, second = (*run.settings.backends, *run.settings.backends)[:2]
+            command = f"levelfield ab {shlex.quote(first)} {shlex.quote(second)} "
         named = f"{command}--resume {again(record.parent, run.command)}"
         missing += [each.replace("--resume", named, 1) for each in ends]
         missing.append(summaries.enter(record.parent, content, run, result))
