@@ -7,6 +7,7 @@ import pytest
 from levelfield.analysis.summary import Summary
 from levelfield.compare import trend
 from levelfield.compare.trend import FEWEST_RUNS, Point, Series, find_trend
+from levelfield.compare.trend_show import answer
 from levelfield.errors import LevelfieldError
 from tests.analysis.many import LATENCY, small_run, summaries, write_run
 
@@ -64,6 +65,15 @@ def test_failures_are_passed_over_and_places_still_fit() -> None:
     values[4] = values[9] = values[10] = None
     found = find_trend(series(values), margin=0.02)
     assert [(change.before, change.at) for change in found.changes] == [(8, 11)]
+
+
+def test_what_fails_in_the_newest_runs_is_said_first() -> None:
+    def said(values: list[float | None]) -> str:
+        return answer(series(values), find_trend(series(values), margin=0.02))
+
+    steady = noisy([1e6] * 8)
+    assert said([*steady, None, None]) == "no valid answer in the newest 2 runs; before that one level over 8 runs."
+    assert said([*steady[:4], None, *steady[4:]]) == "one level over 8 runs."
 
 
 def test_a_few_runs_call_no_change() -> None:

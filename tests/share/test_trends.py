@@ -95,6 +95,16 @@ def test_that_nothing_changed_is_said_of_runs_that_suffice(template: Summary) ->
     assert [(each.result, each.missing) for each in page.waiting] == [("new", 3)]
 
 
+def test_what_fails_in_the_newest_run_is_not_steady(template: Summary) -> None:
+    runs = summaries(template, 6)
+    first = runs[-1].results[0]
+    lost = msgspec.structs.replace(first, standing="failed", estimate=None)
+    last = msgspec.structs.replace(runs[-1], results=(lost, *runs[-1].results[1:]))
+    (page,) = trends.pages([*runs[:-1], last])
+    assert [each.result for each in page.changed] == [first.id]
+    assert page.changed[0].says.startswith("no valid answer in the newest run;")
+
+
 def renamed_result(one: Summary) -> summary.Result:
     return msgspec.structs.replace(one.results[0], id="new")
 

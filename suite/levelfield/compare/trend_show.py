@@ -4,6 +4,7 @@ Every text comes from records, which are not trusted: it is printed as it is, ne
 characters.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
@@ -53,6 +54,19 @@ def _metric(series: Series) -> str:
 
 def answer(series: Series, found: Trend) -> str:
     """Return the trend in a sentence, the newest change first: `13 % slower since 2026-11-03 (4 runs).`."""
+    if lost := failing(series):
+        newest = "newest run" if lost == 1 else f"newest {units.plural(lost, 'run')}"
+        return f"no valid answer in the {newest}; before that {_of_numbers(series, found)}"
+    return _of_numbers(series, found)
+
+
+def failing(series: Series) -> int:
+    """Return in how many of the newest runs, one after the other, it failed or was not equal to the reference."""
+    newest = itertools.takewhile(lambda point: point.standing in {"failed", "unequal"}, reversed(series.points))
+    return sum(1 for _ in newest)
+
+
+def _of_numbers(series: Series, found: Trend) -> str:
     numbers = sum(point.estimate is not None for point in series.points)
     counted = units.plural(numbers, "run")
     if found.not_analysed:

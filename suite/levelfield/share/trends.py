@@ -14,7 +14,7 @@ import msgspec
 from levelfield.analysis.summary import Summary
 from levelfield.compare import trend
 from levelfield.compare.trend import ChangePoint, Point, SeriesTrend, Trend
-from levelfield.compare.trend_show import answer, fact_value, value
+from levelfield.compare.trend_show import answer, fact_value, failing, value
 from levelfield.names import plural
 
 MARGIN = 0.02
@@ -65,7 +65,7 @@ class Line(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     band: Band
     moved: float
-    """Size of the newest change or of the drift, as a logarithm; 0: the level is what it was."""
+    """Size of the newest change or of the drift, as a logarithm; 0: the level is what it was; infinite: it fails."""
     first: str
     last: str
     """Days of the first and of the last run with a number."""
@@ -176,7 +176,7 @@ def _line(one: SeriesTrend) -> Line | None:
             for place, change in zip(judged.changes, one.changes, strict=True)
         ),
         band=Band(start, round(WIDTH - EDGE - start, 1), upper, round(lower - upper, 1)),
-        moved=_moved(judged),
+        moved=math.inf if failing(series) else _moved(judged),
         first=measured[0][1].started[:10],
         last=measured[-1][1].started[:10],
         path=" ".join(f"{dot.x},{dot.y}" for dot in dots),
