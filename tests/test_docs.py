@@ -32,6 +32,7 @@ ELSEWHERE = {
     "tests/cli/test_machine.py": ("levelfield doctor",),
     "tests/cli/test_measure.py": ("levelfield explain",),
     "tests/cli/test_upgrade.py": ("levelfield upgrade",),
+    "tests/images/test_bundle.py": ("PIP_NO_INDEX", ".venv/bin/levelfield images load"),
     "tests/test_package.py": ("pipx", "python3 -m venv", "SOURCE_DATE_EPOCH", "~/.local/share"),
     "tests/test_plugins.py": ("levelfield plugins",),
     "tests/test_recipes.py": ("recipes/",),
