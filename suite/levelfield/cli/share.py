@@ -22,7 +22,7 @@ from levelfield.options.registry import CSV, JSON, PRICE, REPORTS, SIGN, own_fol
 from levelfield.options.values import Typed, parse_base_url, parse_title
 from levelfield.record.files import content_of, has_record, named_file, write_atomically
 from levelfield.report.export import TABLES, columns_of
-from levelfield.untrusted import may_be_there
+from levelfield.untrusted import may_be_there, open_plain
 
 if TYPE_CHECKING:
     from levelfield.analysis.guarded import Record
@@ -133,7 +133,7 @@ def _readable(signers: Path | None) -> None:
     fix = "Write a line for each signer: NAME ssh-ed25519 AAAA…, the name and the public key."
     if not signers.is_file():
         raise LevelfieldError(f"There is no plain file {signers}.", fix=fix)
-    with contextlib.suppress(OSError), signers.open("rb") as file:
+    with contextlib.suppress(OSError), open_plain(signers) as file:
         if _BARE_KEY.match(file.read(100)):
             raise LevelfieldError(f"{signers} begins with a public key without a name.", fix=fix)
 
