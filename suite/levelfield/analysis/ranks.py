@@ -96,9 +96,9 @@ def controls(block: Block, compared: Levels, *, ended: EndedBy) -> tuple[types.C
 Known: TypeAlias = Mapping[tuple[str, str, str], Parity]
 """(question, precision, arm) to the parity that holds for it."""
 NO_FAULT = frozenset({"unsupported"})
+"""Kinds of failure that are a reason for absence, not an error."""
 NO_FAULT_OF_AN_ARM = frozenset({"engine", "interrupted"})
 """Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
-"""Kinds of failure that are a reason for absence, not an error."""
 
 
 def parities(run: Run) -> dict[tuple[str, str, str], Parity]:

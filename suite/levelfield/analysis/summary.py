@@ -337,17 +337,13 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
     cost = _cost(estimate.value, block.case) if estimate is not None else 0.0
     standing, reason = row.standing, row.reason
     if standing in {"ranked", "shown"}:
-        lost = row.failure
-        if lost is not None and lost.kind not in ranks.NO_FAULT | ranks.NO_FAULT_OF_AN_ARM:
-            standing, reason = "failed", f"not every launch worked: {lost.message}"
-        done = sum(launch.failure is None for launch in launches)
+        lost, done = row.failure, sum(launch.failure is None for launch in launches)
         if (block.case.converges or block.case.definition.driven) and len(of_launches) < done:
-            # Those that reached it would flatter an arm of which others did not.
-            standing, reason, cost = (
-                "failed",
-                f"{done - len(of_launches)} of {done} launches did not reach the target",
-                0.0,
-            )
+            short = done - len(of_launches)
+            standing, reason = "failed", f"{short} of {done} launches did not reach the target"
+            cost = 0.0  # of those that did reach it: it would flatter the arm
+        elif lost is not None and lost.kind not in ranks.NO_FAULT | ranks.NO_FAULT_OF_AN_ARM:
+            standing, reason = "failed", f"not every launch worked: {lost.message}"
     return Answer(
         standing=standing,
         reason=reason,

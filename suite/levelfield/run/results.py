@@ -54,7 +54,8 @@ def show_result(
     if measured:
         evidence, unproven = attestation.write_evidence(record.parent, run, content, sign)
     elif sign is not None:
-        carried, before = page.pack(content), attestation.signed_by(attestation.evidence_of(record, content))
+        carried = attestation.evidence_of(record, content)
+        before = attestation.signed_by(carried)
         evidence, unproven = attestation.sign_evidence(record.parent, run, carried, sign, must_sign=True)
     else:
         evidence, unproven = attestation.evidence_of(record, content), ""

@@ -418,7 +418,7 @@ def _levels(run: Run) -> Iterator[str]:
     every = [generation for block in run.blocks for generation in block.generations]
     known = [(min(one.started for one in each.launches), each.levels, each) for each in every if each.launches]
     made: dict[str, list[int]] = {part: [] for part in MachineProbe.__struct_fields__}
-    unseen = sum(each.levels is None and len(states.probes_of(_turns(each))) for each in every)
+    unseen = sum(len(states.probes_of(_turns(each))) for each in every if each.levels is None)
     for _, said, generation in sorted(known, key=lambda each: (each[0], each[1].probes if each[1] else 0)):
         if said is None:
             continue
