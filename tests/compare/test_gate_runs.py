@@ -136,7 +136,7 @@ def test_a_run_without_a_change_is_within_noise(reports: Path) -> None:
     found = compared(reports, new(reports, 11))
     assert found.exit_code == 0
     assert set(verdicts(found).values()) == {Verdict.WITHIN}
-    assert found.answer.startswith("No case is above its limit: 2 within noise.")
+    assert found.answer.startswith("No case is above its limit: 2 within noise, where a slowdown below ")
     assert found.old.label == "gate of baseline good"
     assert any("began within 4 days" in note for note in found.notes)
 

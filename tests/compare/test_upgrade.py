@@ -89,6 +89,13 @@ def test_runs_of_calm_windows_are_judged_alone_where_there_are_enough() -> None:
     assert slow.reason.startswith("the machine was calm in some phases and contended in others")
 
 
+def test_too_few_runs_say_how_many_would_decide() -> None:
+    phases = Phases(boots("before", OLD_MACHINE)[:2], boots("new", UPGRADED)[:2], boots("after", OLD_MACHINE)[:2])
+    found = judge(msgspec.structs.replace(DESIGN, replicate="run"), phases)
+    assert "3 runs in each phase would decide (`--boots 3`)" in found.answer
+    assert found.method.startswith("Runs are the replicates.")
+
+
 def test_a_drift_is_not_the_upgrade_s() -> None:
     found = upgraded(slower={"onnxruntime": 1.25}, after={"onnxruntime": 1.25})
     assert row(found, "onnxruntime").verdict is Verdict.DRIFTED

@@ -140,7 +140,10 @@ def _counts(comparison: Comparison) -> str:
         return all_mended(total)
     if counts == {Verdict.SAME: total}:
         return f"all {total} cases are {same}" if total > 1 else f"{phrases.where(comparison.rows[0])} is {same}"
-    text = counted(counts, {Verdict.SAME: same})
+    words = {Verdict.SAME: same}
+    if found := [row.finds - 1 for row in comparison.rows if row.finds is not None and row.verdict is Verdict.WITHIN]:
+        words[Verdict.WITHIN] = f"{Verdict.WITHIN}, where a slowdown below {units.percent(max(found))} may hide"
+    text = counted(counts, words)
     if limit is not None and exit_code(comparison) == FINE:
         text = f"no case is more than {phrases.share(limit)} slower or larger ({text})"
     return text

@@ -269,10 +269,7 @@ def gate_notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Ro
     if found:
         runs = units.plural(max(row.new_replicates for row in rows), "new run")
         span = units.percent_range(min(found), max(found)) if len(found) > 1 else units.percent(found[0])
-        yield (
-            f"Slowdowns that {runs} would show with a probability of {units.percent(derived.power)}: {span}. "
-            "Smaller ones are not ruled out."
-        )
+        yield f"Slowdowns that {runs} would show with a probability of {units.percent(derived.power)}: {span}."
     started = [run.moment for run in old]
     span_s, since_s = span_seconds(started), since_seconds(started, [run.moment for run in new])
     if span_s is not None and since_s is not None and since_s > 0:

@@ -182,8 +182,8 @@ def further(row: Row, replicate: str = "run") -> str:
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
     time = f" (about {units.roughly(row.further_seconds)})" if row.further_seconds else ""
-    stacks = "of the new stack" if row.drift is None else "in each phase"
-    where = stacks if replicate == "boot" else "here" if one_sided else "a side"
+    side = "of the new stack" if replicate == "boot" else "here" if one_sided else "a side"
+    where = side if row.drift is None else "in each phase"
     how = f": --launches {row.new_replicates + row.further}" if one_sided else ""
     return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}{how}"
 

@@ -66,7 +66,7 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
     judged = rows.in_order(judged)
     return conclude(
         Comparison(
-            answer=_answer(judged, drifts, lost, gate, design.to_come),
+            answer=_answer(judged, drifts, lost, gate, design),
             exit_code=0,
             kind="upgrade",
             old=_side(design, 0, phases.before, phases.after),
@@ -76,8 +76,8 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
             drifts=drifts,
             changes=changes.compare_environments(phases.old, phases.new, pairs),
             gate=gate,
-            method=_method(gate, bracketed=not design.one_way),
-            replicate="boot",
+            method=_method(gate, design),
+            replicate=design.replicate,
             order="turns" if phases.after else "lumps",
             settings=(*lost, *(each for each in found if each not in lost)),
         )
@@ -202,12 +202,12 @@ def _drift_not_attributable(found: Drift) -> Drift:
     return msgspec.structs.replace(found, outcome="undecided", reason="settings changed with the upgrade")
 
 
-def _answer(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate, to_come: str) -> str:
+def _answer(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate, design: Design) -> str:
     if not rows:
         return "Not decided: nothing was measured on both sides."
     head = _head(rows, drifts)
-    early = (f"{to_come} to come",) if to_come else ()
-    text = f"{head}: {'; '.join((*early, *_clauses(rows, lost, gate, head)))}."
+    early = (f"{design.to_come} to come",) if design.to_come else ()
+    text = f"{head}: {'; '.join((*early, *_clauses(rows, lost, gate, head, design)))}."
     return " ".join(filter(None, (text, numerics(drifts))))
 
 
@@ -223,7 +223,7 @@ def _head(rows: Sequence[Row], drifts: Sequence[Drift]) -> str:
     return "Not decided" if "undecided" in outcomes or "fine" not in outcomes else "Safe"
 
 
-def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str) -> Iterator[str]:
+def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str, design: Design) -> Iterator[str]:
     words = {Verdict.SAFE: f"safe within {units.percent(gate.margin)}"}
     everything = "the only case" if len(rows) == 1 else f"all {len(rows)} cases"
     if len(counts := Counter(row.verdict for row in rows)) == 1 and rows[0].verdict is Verdict.MENDED:
@@ -242,10 +242,12 @@ def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         change = f"{phrases.clean(first.name, 80)}: {phrases.clean(first.old, 60)} → {phrases.clean(first.new, 60)}"
         yield f"settings changed that were not meant to: {phrases.clean(first.where, 40)} {change}{more}"
-    further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
-    if further:
-        where = "in each phase" if any(row.drift is not None for row in rows) else "of the new stack"
-        yield f"{units.plural(max(further), 'more boot')} {where} would decide"
+    enough = [
+        row.new_replicates + row.further for row in rows if row.outcome == "undecided" and row.further is not None
+    ]
+    if enough:
+        where = "of the new stack" if design.one_way else "in each phase"
+        yield f"{units.plural(max(enough), design.replicate)} {where} would decide (`--boots {max(enough)}`)"
 
 
 _ORDER = (
@@ -255,19 +257,20 @@ _ORDER = (
 """Verdicts in the order in which they are counted; others follow."""
 
 
-def _method(gate: Gate, *, bracketed: bool) -> str:
+def _method(gate: Gate, planned: Design) -> str:
+    many = f"{planned.replicate}s"
     design = (
-        "Boots are the replicates. The old stack was measured before and after the new one: slower or faster means "
-        "that the new one differs from both, so that a drift that lasts is not taken for the upgrade’s; drifted means "
-        "that the old stack differs from itself, and then nothing is said of the new one."
-        if bracketed
-        else "Boots are the replicates. The old stack was measured before the new one alone."
+        f"{many.capitalize()} are the replicates. The old stack was measured before and after the new one: slower or "
+        "faster means that the new one differs from both, so that a drift that lasts is not taken for the upgrade’s; "
+        "drifted means that the old stack differs from itself, and then nothing is said of the new one."
+        if not planned.one_way
+        else f"{many.capitalize()} are the replicates. The old stack was measured before the new one alone."
     )
     return (
         f"{design} Ratios are new over old, above 1 is worse; safe means that the whole interval lies within "
         f"{phrases.share(gate.margin)} of no change. Over all cases together, an upgrade that changes nothing is "
-        f"called slower or drifted with a probability of at most {phrases.share(gate.q)}, where its boots scatter "
-        f"around one level. Where boots come up in two modes, it is up to {phrases.share(0.04)} with three boots a "
+        f"called slower or drifted with a probability of at most {phrases.share(gate.q)}, where its {many} scatter "
+        f"around one level. Where {many} come up in two modes, it is up to {phrases.share(0.04)} with three {many} a "
         "phase."
     )
 

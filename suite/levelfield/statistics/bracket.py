@@ -352,7 +352,7 @@ def _missing(boots: Sequence[Floats]) -> int:
 
 
 def _short(missing: int, level: float) -> Bracketed:
-    reason = f"Each phase needs at least {LEAST_BOOTS} boots with a result."
+    reason = f"Each phase needs at least {LEAST_BOOTS} results."
     return Bracketed(Verdict.UNDECIDED, None, None, 1 - 2 * level, missing, reason)
 
 
@@ -459,6 +459,6 @@ def _odd_boot(boots: Sequence[Floats]) -> str:
         return ""
     far = _percent(abs(math.expm1(min(off, 100.0))))
     return (
-        f"Boot {place + 1} of the phase “{name}” lies {far} {'above' if off > 0 else 'below'} the others, and widens "
+        f"Result {place + 1} of the phase “{name}” lies {far} {'above' if off > 0 else 'below'} the others, and widens "
         "the interval."
     )

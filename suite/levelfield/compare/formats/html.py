@@ -51,7 +51,7 @@ def _shown(comparison: Comparison) -> dict[str, Any]:
         "changes": len(comparison.changed),
         "names": names,
         "chart": ratio_chart(comparison.rows, comparison.gate.margin),
-        "margin": units.percent(comparison.gate.margin),
+        "margin": units.percent(comparison.gate.margin) if comparison.gate.derived is None else "",
         "settings": make(_SETTINGS, tables.SETTINGS, comparison.settings),
         "cases": make(_CASES, tables.CASES, judged),
         "answers": make(many, tables.ANSWERS, moved),
