@@ -250,4 +250,4 @@ def test_a_command_that_is_not_installed_says_what_to_install(tmp_path: Path, mo
     monkeypatch.setattr(sections, "_found", lambda: ({}, ()))
     monkeypatch.delitem(cli.commands, "fleet", raising=False)
     done = commands.call("fleet", "gather", "nodes", "--help", folder=tmp_path)
-    commands.one_clear_sentence(done, "comes with levelfield-fleet", "pip install ./plugins/fleet")
+    commands.one_clear_sentence(done, "comes with levelfield-fleet", "pipx inject levelfield ./plugins/fleet")

@@ -74,5 +74,6 @@ def test_a_home_that_cannot_be_written_is_said_before_anything_is_planned(tmp_pa
         )
         examined = call("doctor", "--json", folder=tmp_path, environment=where)
     assert examined.code == 2
+    assert "Not ready: " in examined.err
     bad = [each for each in json.loads(examined.out)["findings"] if each["state"] == "bad"]
     assert any("LEVELFIELD_CACHE" in each["fix"] for each in bad)

@@ -28,7 +28,7 @@ def test_without_its_plugin_a_data_set_is_refused_with_what_to_install(monkeypat
     assert data_sets.read((), "smoke") == ()
     with pytest.raises(LevelfieldError, match="levelfield-datasets, which is not installed here") as refused:
         data_sets.read(["imagenet=x"], "smoke")
-    assert refused.value.fix == "In a checkout: pip install ./plugins/datasets"
+    assert refused.value.fix == "In a checkout: pipx inject levelfield ./plugins/datasets"
     other = plugins.Plugin(plugins.DATA_SETS, "other", "json.decoder:JSONDecoder", "other", "1.0")
     monkeypatch.setattr(plugins, "installed", lambda _: (other,))
     with pytest.raises(LevelfieldError, match=r"The plug-in other 1\.0 brings no dataset other"):

@@ -85,7 +85,9 @@ class ToolGroup(click.Group):
             distribution = DISTRIBUTIONS[cmd_name]
             message = f"The command {cmd_name} comes with {distribution}, which is not installed here."
             return _failing(
-                cmd_name, message, f"In a checkout: pip install ./plugins/{distribution.removeprefix('levelfield-')}"
+                cmd_name,
+                message,
+                f"In a checkout: pipx inject levelfield ./plugins/{distribution.removeprefix('levelfield-')}",
             )
         return super().get_command(ctx, cmd_name)
 

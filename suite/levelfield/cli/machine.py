@@ -82,6 +82,8 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
         )
         if finding.fix and finding.state != "ok":
             console.print(f"     → {escape(finding.fix)}", highlight=False)
+    ready = "Not ready: mend what is bad first." if worst else "Ready: `levelfield bench` can measure here."
+    console.print(ready, highlight=False)
     measured = _measured(seconds, launcher, base, console) if measure and not worst else None
     if as_json:
         from levelfield.cli.json import Examined, print_json

@@ -59,7 +59,7 @@ def hooks() -> Hooks:
             ) from error
     raise LevelfieldError(
         "Data sets are read by levelfield-datasets, which is not installed here.",
-        fix="In a checkout: pip install ./plugins/datasets",
+        fix="In a checkout: pipx inject levelfield ./plugins/datasets",
     )
 
 

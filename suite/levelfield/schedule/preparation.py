@@ -117,7 +117,7 @@ def _driver(
     if "loadgen" not in preparing:
         absent = f"The scenario {name} comes with levelfield-loadgen, which is not installed here."
         raise LevelfieldError(
-            broken[0].sentence if broken else absent, fix="In a checkout: pip install ./plugins/loadgen"
+            broken[0].sentence if broken else absent, fix="In a checkout: pipx inject levelfield ./plugins/loadgen"
         )
     pythons = [
         ".".join(platform.python_version_tuple()[:2])

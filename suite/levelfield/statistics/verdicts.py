@@ -61,7 +61,7 @@ class Verdict(enum.StrEnum):
     """Inside what runs without a change do, by a gate that was derived from them."""
     UNDECIDED = "not decided"
     """Enough replicates for an interval, and it decides nothing."""
-    UNDECIDABLE = "not decidable"
+    UNDECIDABLE = "too few to judge"
     """Too few replicates for an interval: the ratio alone says nothing."""
     INCOMPARABLE = "not comparable"
     """Not the same question on both sides, or other hardware: a reason instead of a verdict."""
