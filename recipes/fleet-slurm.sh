@@ -5,7 +5,7 @@
 #     recipes/fleet-slurm.sh check FOLDER/fleet.prom
 #
 # `run` is the job: FOLDER lies on a file system that all nodes share, and srun starts one `levelfield bench` a node. It
-# ends as `levelfield fleet gather` does.
+# ends as `levelfield fleet gather` does, or with 3 where that finds all fine and srun failed.
 # `check` is for slurm.conf: as Prolog or Epilog, `fleet-slurm.sh check FILE` ends with 1 on a node that the last verdict
 # calls slow, wrong or failed, and Slurm drains a node whose Prolog or Epilog fails. Without a verdict, or on a node that
 # it does not name, it ends with 0: what is not known drains nothing.
@@ -29,11 +29,14 @@ run)
     mkdir -p "$where"
     # One task a node; one that fails ends none of the others. The shell on the node knows the node's name.
     # shellcheck disable=SC2016
+    code=0
     srun --nodes="${SLURM_JOB_NUM_NODES:?Run it with sbatch.}" --ntasks-per-node=1 --kill-on-bad-exit=0 \
         sh -c 'folder=$1; shift; exec ${LEVELFIELD:-levelfield} bench --reports "$folder/$SLURMD_NODENAME" "$@"' \
-        fleet "$where" "$@" || echo "srun ended with $?: some node has no record, or a result that failed." >&2
-    exec ${LEVELFIELD:-levelfield} fleet gather "$where" \
-        --output "$where/fleet.html" --output "$where/fleet.json" --output "$where/fleet.prom"
+        fleet "$where" "$@" ||
+        { echo "srun ended with $?: some node has no record, or a result that failed." >&2; code=3; }
+    ${LEVELFIELD:-levelfield} fleet gather "$where" \
+        --output "$where/fleet.html" --output "$where/fleet.json" --output "$where/fleet.prom" || code=$?
+    exit "$code"
     ;;
 check)
     [ -r "$where" ] || exit 0

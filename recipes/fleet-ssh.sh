@@ -5,7 +5,7 @@
 #
 # Every host has Levelfield and a container engine. Where $BUNDLE names a file that `levelfield images bundle` wrote, it is sent
 # first, so that no host builds an image of its own. All hosts measure at once. Of a host only the reports are fetched, as
-# bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a record.
+# bytes. It ends as `levelfield fleet gather` does, or with 3 where that finds all fine and a host gave no run this time.
 set -euf
 
 if [ "$#" -lt 2 ]; then
@@ -57,9 +57,15 @@ measure() { # HOST, which may send anything: 64 MiB a file, and eight files, at 
     return "$code"
 }
 
+jobs=
 for host in $hosts; do
-    (measure "$host" || echo "$host ended with $?: see $folder/$host/bench.log" >&2) &
+    (measure "$host" || { echo "$host ended with $?: see $folder/$host/bench.log" >&2; exit 3; }) &
+    jobs="$jobs $!"
 done
-wait
-exec ${LEVELFIELD:-levelfield} fleet gather "$folder" \
-    --output "$folder/fleet.html" --output "$folder/fleet.json" --output "$folder/fleet.prom"
+code=0
+for job in $jobs; do
+    wait "$job" || code=3
+done
+${LEVELFIELD:-levelfield} fleet gather "$folder" \
+    --output "$folder/fleet.html" --output "$folder/fleet.json" --output "$folder/fleet.prom" || code=$?
+exit "$code"

@@ -412,7 +412,7 @@ class _Maker:
             ),
             memory=Memory(
                 peak_rss_bytes=int((0.6, 0.9, 1.1, 1.2, 0.7, 0.3, 0.4)[place] * 2**30 * self.jitter(0.02)),
-                rss_bytes=int(0.3 * 2**30),
+                rss_bytes=int(0.2 * 2**30),
                 source="cgroup",
             ),
             libraries=(

@@ -151,5 +151,5 @@ def test_a_run_cut_off_says_so_and_keeps_what_was_measured() -> None:
 
 def test_a_warning_in_the_record_is_not_said_twice() -> None:
     said = analyse(make_run(models=("mlp",), finished=False)).warnings
-    again = analyse(make_run(models=("mlp",), finished=False, warnings=said)).warnings
-    assert again == said
+    lies = tuple(msgspec.structs.replace(each, message="The run was complete.") for each in said)
+    assert analyse(make_run(models=("mlp",), finished=False, warnings=lies)).warnings == said

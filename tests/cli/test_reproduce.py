@@ -32,7 +32,7 @@ def test_workers_run_in_containers_unless_the_user_says_less(
 
     monkeypatch.setattr(bench, "conduct", conduct)
     files.write(asks(known(record("theirs")), launcher=theirs), tmp_path)
-    done = CliRunner().invoke(reproduce, [str(tmp_path), *typed])
+    done = CliRunner().invoke(reproduce, [str(tmp_path), "--dry-run", *typed])
     assert isinstance(done.exception, LevelfieldError)
     assert done.exception.message == "Enough is known.", done.output
     assert [each.launcher for each in asked] == [used]
@@ -85,8 +85,8 @@ def remeasured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 def test_the_exit_code_and_the_file_hold_the_answer(
     remeasured: Callable[..., Result], tmp_path: Path, slower: float, code: int, says: str
 ) -> None:
-    theirs = known(record("theirs", noise_scale=0.0))
-    done = remeasured(theirs, record("ours", noise_scale=0.0, slower={"jax": slower}))
+    theirs = known(record("theirs", noise_scale=0.01))
+    done = remeasured(theirs, record("ours", 2, noise_scale=0.01, slower={"jax": slower}))
     assert done.exit_code == code, done.output
     found = msgspec.json.decode((tmp_path / "mine" / "ours" / NAME).read_bytes(), type=Comparison)
     runs = [side.runs[0].id for side in (found.old, found.new)]
@@ -97,7 +97,7 @@ def test_the_exit_code_and_the_file_hold_the_answer(
 
 
 def test_with_trust_other_images_are_shown_and_run(remeasured: Callable[..., Result]) -> None:
-    theirs = msgspec.structs.replace(known(record("theirs", noise_scale=0.0)), images=())
-    done = remeasured(theirs, record("ours", noise_scale=0.0), "--trust")
+    theirs = msgspec.structs.replace(known(record("theirs", noise_scale=0.01)), images=())
+    done = remeasured(theirs, record("ours", 2, noise_scale=0.01), "--trust")
     assert done.exit_code == 0, done.output
     assert done.output.index("Not the report's images") < done.output.index("Reproduced: ")

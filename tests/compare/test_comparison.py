@@ -1,13 +1,17 @@
 """From runs to a verdict, an exit code and a first line: what may be said, and above all what may not."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from levelfield.analysis.summary import Answer, Reduced
+from levelfield.analysis.types import WindowsOf
 from levelfield.compare import phrases
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
-from levelfield.compare.types import Verdict
+from levelfield.compare.types import Gate, Verdict
 from levelfield.compatibility import gate
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent, Failure
@@ -82,6 +86,62 @@ def test_runs_of_different_states_of_the_machine_are_told_apart() -> None:
     assert any(said in note for note in one(run("a"), probes).notes)
     assert not any(said in note for note in one(probed(run("a"), lambda *_: (calm,)), probes).notes)
     assert not any(said in note for note in one(run("a"), run("b")).notes)
+
+
+def told(windows_of: WindowsOf) -> Callable[[Answer], Answer]:
+    return lambda answer: msgspec.structs.replace(answer, windows_of=windows_of)
+
+
+def lost(answer: Answer) -> Answer:
+    return Answer("absent", reason="no window was completed before the run ended")
+
+
+def with_answers(runs: list[Reduced], change: Callable[[Answer], Answer]) -> list[Reduced]:
+    """Change the answers of ONNX Runtime."""
+    return [
+        msgspec.structs.replace(
+            run, answers={key: change(each) if key[0] == "onnxruntime" else each for key, each in run.answers.items()}
+        )
+        for run in runs
+    ]
+
+
+def slowed(runs: list[Reduced]) -> list[Reduced]:
+    """Say that ONNX Runtime was slowed down on purpose."""
+    return [
+        msgspec.structs.replace(
+            run, arms=run.arms | {"onnxruntime": msgspec.structs.replace(run.arms["onnxruntime"], inject="5%")}
+        )
+        for run in runs
+    ]
+
+
+OLD, NEW = side("a", 5, 20), side("b", 5, 40)
+NOT_FINE = {
+    "the machine was calm in 0 of 5 runs before and 5 of 5 runs now": (
+        with_answers(OLD, told("all")), with_answers(NEW, told("calm")),
+    ),
+    "the machine was calm in 5 of 5 runs before and 2 of 5 runs now": (
+        with_answers(OLD, told("calm")), with_answers(NEW[:2], told("calm")) + with_answers(NEW[2:], told("one state")),
+    ),
+    "its old runs were slowed down on purpose": (slowed(OLD), NEW),
+    "only 3 of 5 runs have a result": (OLD, with_answers(NEW[:2], lost) + NEW[2:]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", NOT_FINE)
+def test_what_is_not_comparable_or_not_whole_is_not_fine(reason: str) -> None:
+    assert row(compare_runs(OLD, NEW, gate=Gate(margin=0.2)), "onnxruntime").outcome == "fine"
+    found = compare_runs(*NOT_FINE[reason], gate=Gate(margin=0.2))
+    assert found.exit_code == 3
+    judged = row(found, "onnxruntime")
+    assert (judged.verdict, judged.outcome, judged.reason) == (Verdict.UNDECIDED, "undecided", reason)
+
+
+def test_runs_of_calm_windows_are_compared_alone_where_there_are_enough() -> None:
+    half = with_answers(OLD[:2], told("all")) + with_answers(OLD[2:], told("calm"))
+    judged = row(compare_runs(half, with_answers(NEW, told("calm")), gate=Gate(margin=0.2)), "onnxruntime")
+    assert (judged.outcome, judged.old_replicates, judged.new_replicates) == ("fine", 3, 5)
 
 
 CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.")

@@ -1,6 +1,7 @@
 """Limits are derived from runs of the same thing, and refused of anything else."""
 
 import math
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
 from levelfield.statistics import prediction
 from tests.compare.gates import derive, keep, new, record, reports_of, unchanged
-from tests.compare.runs import with_machine, without_arm
+from tests.compare.runs import with_machine
 from tests.known import known
 from tests.report.plain import printed
+from tests.run.reproductions import injected
 
 
 def test_figures_follow_from_the_runs(tmp_path: Path) -> None:
@@ -110,10 +112,38 @@ def test_a_difference_is_named_and_can_be_accepted(tmp_path: Path) -> None:
 
 def test_what_a_run_lacks_has_no_limit(tmp_path: Path) -> None:
     records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
-    records[0] = without_arm(records[0], "jax")
+    records[0] = record("old-1", 1, backends=["onnxruntime"])
     gate = derive(reports_of(tmp_path, records), accept=("*",))
     assert [case.arm.id for case in gate.case] == ["onnxruntime"]
     assert [(each.id.partition("/")[0], each.reason) for each in gate.without] == [("jax", "measured in 2 of 3 runs")]
+
+
+def test_a_case_of_runs_that_were_slowed_down_has_no_limit(tmp_path: Path) -> None:
+    records = [
+        msgspec.structs.replace(injected(record(f"old-{seed}", seed), "5%"), labels=("injected",)) for seed in (1, 2, 3)
+    ]
+    gate = derive(reports_of(tmp_path, records), accept=("*",))
+    assert [(each.id.partition("/")[0], each.reason) for each in gate.without] == [
+        ("jax", "its old runs were slowed down on purpose")
+    ]
+
+
+def test_a_gate_without_its_runs_knows_their_state_and_target(reports: Path) -> None:
+    path = reports.parent / "gate.toml"
+    gate = file.read(path)
+    calm = (msgspec.structs.replace(case, calm=5, latency_target=("400 ms",)) for case in gate.case)
+    path.write_bytes(file.content(msgspec.structs.replace(gate, case=tuple(calm))))
+    for each in reports.glob("old-*"):
+        shutil.rmtree(each)
+    runs = new(reports, 11)
+    for change, says in (
+        ({"windows_of": "all"}, "the machine was calm on one side alone"),
+        ({"windows_of": "calm", "latency_target": frozenset({"4 s"})}, "the latency target is not the same"),
+    ):
+        answers = {key: msgspec.structs.replace(each, **change) for key, each in runs[0].answers.items()}
+        found = compared(reports, [msgspec.structs.replace(runs[0], answers=answers)])
+        assert found.exit_code == 3
+        assert all(row.reason.startswith(says) for row in found.rows)
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.analysis.summary import reduce
+from levelfield.analysis.summary import Answer, reduce
+from levelfield.analysis.types import WindowsOf
 from levelfield.compare.effects import Effect
 from levelfield.compare.policy import judge, reproduction_policy
 from levelfield.compare.reproduce import effect_of, judge_reproduction
@@ -35,6 +36,22 @@ def test_the_same_again_is_reproduced() -> None:
     assert (len(found.rows), found.exit_code) == (3 * 4, 0)
     assert found.answer == "Reproduced: all 12 results, and every answer."
     assert found.notes[0] == "All 6 answers are identical, bit by bit."
+
+
+def test_other_states_are_not_compared_and_what_has_no_number_is_named() -> None:
+    theirs, ours = reduce(record("theirs", 1), ""), reduce(record("ours", 2), "")
+    ours = msgspec.structs.replace(ours, answers={key: calm(each, "calm") for key, each in ours.answers.items()})
+    answers = {key: calm(each, "all") for key, each in theirs.answers.items()}
+    first = next(iter(answers))
+    answers[first] = msgspec.structs.replace(answers[first], standing="failed", cost=None)
+    found = judge_reproduction(msgspec.structs.replace(theirs, answers=answers), ours, allowed=0.25)
+    assert {row.reason for row in found.rows} == {"the machine was calm on one side alone"}
+    assert found.exit_code == 3
+    assert f"1 result of the report without a number cannot be compared, such as {'/'.join(first)}." in found.notes
+
+
+def calm(answer: Answer, windows_of: WindowsOf) -> Answer:
+    return msgspec.structs.replace(answer, windows_of=windows_of)
 
 
 def test_a_machine_that_was_disturbed_is_named_before_what_differs() -> None:

@@ -96,6 +96,20 @@ def test_too_few_runs_say_how_many_would_decide() -> None:
     assert found.method.startswith("Runs are the replicates.")
 
 
+def test_an_old_stack_that_fails_afterwards_is_no_upgrade_without_a_way_back() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+    before, new = boots("before", OLD_MACHINE), boots("new", UPGRADED)
+    broken = boots("after", OLD_MACHINE, failures={("onnxruntime", "mlp"): crash})
+    after = row(judge(DESIGN, Phases(before, new, broken)), "onnxruntime")
+    assert (after.outcome, after.reason.partition(":")[0]) == ("undecided", "the old stack gave no result afterwards")
+    some = boots("new", UPGRADED)[:3] + [
+        msgspec.structs.replace(each, answers={key: one for key, one in each.answers.items() if key[0] == "jax"})
+        for each in new[3:]
+    ]
+    lacking = row(judge(DESIGN, Phases(before, some, boots("after", OLD_MACHINE))), "onnxruntime")
+    assert (lacking.outcome, lacking.reason) == ("undecided", "of the new stack only 3 of 5 runs have a result")
+
+
 def test_a_drift_is_not_the_upgrade_s() -> None:
     found = upgraded(slower={"onnxruntime": 1.25}, after={"onnxruntime": 1.25})
     assert row(found, "onnxruntime").verdict is Verdict.DRIFTED

@@ -6,8 +6,8 @@ import msgspec
 
 from levelfield.images import catalogue
 from levelfield.plan import CANARY
-from levelfield.record.schema import Image, Run
-from tests.records_builder import make_run
+from levelfield.record.schema import Image, Launch, Run
+from tests.records_builder import make_run, with_launches
 
 
 def record(name: str, seed: int = 1, **options: Any) -> Run:
@@ -29,7 +29,13 @@ def known(run: Run) -> Run:
         for image in (*run.images, Image(name=CANARY, variant="cpu", launcher="docker"))
         if image.name in catalogue.images()
     )
-    return msgspec.structs.replace(run, images=images)
+    held = {image.name: image.distributions for image in images}
+
+    def launched(launch: Launch) -> Launch:
+        (version, *_) = held.get(launch.arm.partition("#")[0], held[CANARY]).values()
+        return msgspec.structs.replace(launch, framework_version=version)
+
+    return with_launches(msgspec.structs.replace(run, images=images), launched)
 
 
 def asks(run: Run, **settings: Any) -> Run:

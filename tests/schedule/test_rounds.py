@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from levelfield.record.bounds import SAMPLES_KEPT
 from levelfield.record.schema import Launch, Window
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import end_workers
-from levelfield.schedule.rounds import INJECTION_CALLS, SAMPLES_KEPT, Pace, injected_ns, keep_evenly, order, warm_up
+from levelfield.schedule.rounds import INJECTION_CALLS, Pace, injected_ns, keep_evenly, order, warm_up
 from tests import canaries
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from levelfield.analysis.summary import Reduced
@@ -137,7 +138,9 @@ def cells_of(table: Table, judged: Judged) -> Iterator[Cell]:
         for column, result in enumerate(table.results):
             entry = table.entries[node, result.id]
             if entry.answers:
-                yield _cell(node, result.id, judged, (row, column), len(entry.answers))
+                cell = _cell(node, result.id, judged, (row, column), len(entry.answers))
+                lost = entry.lost if cell.verdict is NodeVerdict.FINE else ""
+                yield msgspec.structs.replace(cell, verdict=NodeVerdict.UNDECIDED, reason=lost) if lost else cell
             elif (without := _without_cost(entry, expected=result.id in expected)) is not None:
                 yield Cell(node, result.id, *without)
 
@@ -178,8 +181,9 @@ def _without_cost(entry: Entry, *, expected: bool) -> tuple[NodeVerdict, str] | 
     if entry.aside:
         return NodeVerdict.UNDECIDED, entry.aside
     if expected:
-        return NodeVerdict.FAILED, entry.failed or "it was not measured"
-    return (NodeVerdict.UNDECIDED, f"it fails on most of its peers too: {entry.failed}") if entry.failed else None
+        return NodeVerdict.FAILED, entry.failed or entry.lost or "it was not measured"
+    why = entry.failed or entry.lost
+    return (NodeVerdict.UNDECIDED, f"it fails on most of its peers too: {why}") if why else None
 
 
 def _cell(node: str, result: str, judged: Judged, at: tuple[int, int], runs: int) -> Cell:

@@ -85,7 +85,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
             fix="Gather the runs before and after the roll-out into two folders: no run is of both.",
         )
     sides.check_measured_once([run for side in (old, new) for runs in side.nodes.values() for run in runs])
-    other = {node.name for node in both if changes.have_same_hardware((*node.old, *node.new)) is False}
+    other = {node.name for node in both if changes.have_same_hardware((*node.old, *node.new)) is not True}
     nodes = [node for node in both if node.name not in other]
     before = [run for node in nodes for run in node.old]
     after = [run for node in nodes for run in node.new]
@@ -100,10 +100,15 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
             fix="Gather runs in which the same backends answered the same cases, on the same hardware.",
         )
     smoke = any(SMOKE in run.facts.labels for run in (*before, *after))
-    drafts += [_of_all(case, smoke=smoke) for case in measured]
+    slowed = {name for run in before for name, arm in run.arms.items() if arm.inject}
+    drafts += [
+        _of_all(case, sides.NOT_MEASURED if smoke else sides.SLOWED if case.arms[0] in slowed else "")
+        for case in measured
+    ]
     lost = {*old.nodes, *(name for name, runs in new.nodes.items() if not runs)} - {node.name for node in nodes}
     drafts += [Draft(_row(case.case, case.arms, *_LOST, node=name)) for name in sorted(lost) for case in measured]
-    unlike = [] if smoke else list(_unlike_others(measured, gate.margin, level))
+    judged = [] if smoke else [case for case in measured if case.arms[0] not in slowed]
+    unlike = list(_unlike_others(judged, gate.margin, level))
     rows = in_order((*judge_rows(drafts, change_policy(gate)), *unlike))
     changed = changes.compare_environments(before, after, pairs)
     return conclusion.conclude(
@@ -167,17 +172,19 @@ def _without_costs(
         return without
     reason = sides.different_digests(before.answers, after.answers)
     if case.timed:
-        reason = reason or sides.different_timed_region(node.old, node.new)
+        reason = reason or sides.different_timed_region(node.old, node.new) or sides.apart(before, after)
+    if not reason and after.lacking:
+        return Verdict.UNDECIDED, "undecided", after.lacking
     return (Verdict.INCOMPARABLE if reason else None), "undecided", reason
 
 
-def _of_all(measured: _Measured, *, smoke: bool) -> Draft:
-    """Return the common change of all nodes in a case."""
+def _of_all(measured: _Measured, reason: str) -> Draft:
+    """Return the common change of all nodes in a case; `reason`: why it is not judged."""
     logs = np.array([[np.log(side).mean() for side in costs] for costs in measured.costs.values()])
     ratios = logs[:, 1] - logs[:, 0]
     nodes = len(logs)
     few = f"from {units.plural(nodes, 'node')}: {MIN_RUNS} are needed" if nodes < MIN_RUNS else ""
-    row = _row(measured.case, measured.arms, Verdict.UNDECIDABLE, "undecided", sides.NOT_MEASURED if smoke else few)
+    row = _row(measured.case, measured.arms, Verdict.UNDECIDABLE, "undecided", reason or few)
     old, new = np.exp(logs.mean(axis=0)).tolist()
     ratio = Estimate(math.exp(float(ratios.mean())))
     row = msgspec.structs.replace(row, old=old, new=new, ratio=ratio, old_replicates=nodes, new_replicates=nodes)
@@ -238,7 +245,7 @@ def _row(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str
 def _notes(old: Gathered, new: Gathered, nodes: Sequence[_Node], other: Sequence[str], changed: str) -> Iterator[str]:
     yield changed
     if other:
-        yield f"Other hardware than before, and left out: {named(other)}."
+        yield f"Hardware that is not known to be the same as before, and left out: {named(other)}."
     for here, there, when in ((old, new, "before"), (new, old, "after")):
         alone = [name for name, runs in here.nodes.items() if runs and not there.nodes.get(name)]
         if alone:

@@ -28,6 +28,7 @@ _PARTS: tuple[tuple[str, Callable[[Reduced, Answer], frozenset[str]]], ...] = (
     ("what the timed region includes is", lambda run, _: frozenset({run.timed_region})),
     ("the launcher of its workers is", lambda run, _: frozenset({run.launcher})),
     ("the target accuracy is", lambda _, answer: answer.target),
+    ("the latency target is", lambda _, answer: answer.latency_target),
     ("its inputs are", lambda _, answer: answer.inputs),
     ("its weights are", lambda _, answer: answer.weights),
 )
@@ -47,6 +48,8 @@ class Entry(msgspec.Struct, frozen=True):
     """Why it has none, where it should have one."""
     aside: str = ""
     """Why its costs are not compared."""
+    lost: str = ""
+    """What was to be measured, and was not, in some of its runs or in all."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -88,7 +91,7 @@ def collect(group: Peers) -> Table:
         of_nodes = {node: given[name].get(node, []) for node in group.nodes}
         usual = _usual(of_nodes.values())
         found = {node: _entry(each, usual, len(group.nodes[node])) for node, each in of_nodes.items()}
-        if any(each.answers or each.failed or each.aside for each in found.values()):
+        if any(each != Entry() for each in found.values()):
             kept.append(results[name])
             entries |= {(node, name): each for node, each in found.items()}
     return Table(group, tuple(kept), entries)
@@ -120,13 +123,15 @@ def _entry(given: Sequence[tuple[Reduced, Answer]], usual: Signature, runs: int)
     if failed and not (answers.trusted and all(answer.failure in NO_FAULT_OF_AN_ARM for answer in failed)):
         return Entry(failed=reason_for_failure(answers))
     trusted = [(run, answer) for run, answer in given if CaseResults(1, (answer,)).trusted]
+    unmeasured = [each for each in answers.with_standing("absent") if each.failure is None]
+    lost = f"{first_reason(unmeasured)} (in {len(unmeasured)} of {runs} runs)" if unmeasured else ""
     if not trusted:
-        return Entry()
+        return Entry(lost=lost)
     if any(SMOKE in run.facts.labels for run, _ in trusted):
         return Entry(aside=NOT_MEASURED)
     alike = [answer for run, answer in trusted if _signature(run, answer) == usual]
     if alike:
-        return Entry(answers=tuple(alike))
+        return Entry(answers=tuple(alike), lost=lost)
     other = (
         words for (words, mine), (_, theirs) in zip(_signature(*trusted[-1]), usual, strict=True) if mine != theirs
     )

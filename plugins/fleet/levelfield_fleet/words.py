@@ -120,6 +120,10 @@ def notes(groups: Sequence[Peers], judged: Sequence[Group], quorums: Sequence[qu
     if cut:
         yield f"Cut off before the end, so that results may be missing: the newest run of {_names(cut)}."
     for one in judged:
+        some = [facts for facts in one.results if 0 < facts.nodes < len(one.nodes)]
+        if some:
+            first = f"{phrases.clean(some[0].result)} of {some[0].nodes}"
+            yield f"{units.plural(len(some), 'result')} {'is' if len(some) == 1 else 'are'} not of all nodes: {first}."
         yield from _finds(one)
     for each in quorums:
         yield from _on_answers(each)

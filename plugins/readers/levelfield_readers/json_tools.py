@@ -127,7 +127,9 @@ def hyperfine(content: bytes) -> Recorded:
             Result(
                 tool_text(result.command) or "a command without a name",
                 tuple((sample,) for sample in samples(result.times or ())),
-                failure="it ended with another exit code than 0" if any(result.exit_codes) else "",
+                failure=""
+                if all(code == 0 for code in result.exit_codes)
+                else "it ended with another exit code than 0",
             )
             for result in decode(content, _HyperfineExport, "hyperfine").results
         ),

@@ -16,6 +16,8 @@ Surroundings: TypeAlias = tuple[types.Canary | None, types.NoiseSummary | None]
 
 SMOKE = "smoke"
 """Label of runs that rank nothing."""
+AB = "ab"
+"""Label of the runs that `levelfield ab` makes."""
 
 TOO_DISTURBED = 1 / 3
 """Share of disturbed rounds from which the run as a whole is called too disturbed."""
@@ -68,7 +70,7 @@ def _result(block: types.BlockAnalysis, row: types.AnyRow) -> str:
 def derive(
     run: Run, blocks: Iterable[types.BlockAnalysis], status: types.Status, around: Surroundings
 ) -> tuple[Warning_, ...]:
-    """Return the record's own warnings, then those that follow from the numbers, each once."""
+    """Return the record's own warnings, then those that follow from the numbers, each once: these stand for its own."""
     blocks = tuple(blocks)
     found = chain(
         _of_run(status),
@@ -84,8 +86,9 @@ def derive(
         _of_launches(run, blocks),
         _of_kernels(run),
     )
-    known = {(warning.code, warning.about) for warning in run.warnings}
-    return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
+    of_here = tuple(found)
+    known = {(warning.code, warning.about) for warning in of_here}
+    return tuple(each for each in run.warnings if (each.code, each.about) not in known) + of_here
 
 
 def _of_run(status: types.Status) -> Iterator[Warning_]:

@@ -70,6 +70,7 @@ def reproduce(
     from levelfield.analysis.summary import reduce
     from levelfield.compare.formats import WRITERS, terminal
     from levelfield.compare.reproduce import judge_reproduction
+    from levelfield.compare.sides import check_agreement
     from levelfield.plan import make, with_launches
     from levelfield.prepare.own_model import python_file
     from levelfield.prepare.own_model import store as own_files
@@ -110,6 +111,8 @@ def reproduce(
                 "measured with: it would be another measurement.",
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
+    if not trust and not dry_run:
+        check_agreement(run, source.name)
     for left in run.data_sets:
         if left.task not in {each.task for each in requests}:
             terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")

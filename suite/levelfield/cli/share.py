@@ -81,8 +81,8 @@ def report(
     import dataclasses
 
     from levelfield.analysis import guarded, money
+    from levelfield.analysis.status import AB
     from levelfield.compare import sides
-    from levelfield.compare.ab import LABEL
     from levelfield.report import terminal
     from levelfield.run import ab
     from levelfield.run.results import show_result
@@ -99,7 +99,8 @@ def report(
         if card_folder is not None:
             _write_card(record, card_folder, console)
             return
-        if LABEL in record.run.labels:
+        if AB in record.run.labels:
+            sides.check_agreement(record.run, record.name)  # a verdict follows, and its exit code
             code = ab.show(ab.of_record(record.file), console, measured=False, sign=sign)
         else:
             show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)

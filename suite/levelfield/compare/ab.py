@@ -18,7 +18,7 @@ from levelfield import analysis
 from levelfield.analysis import collect, whole_launch
 from levelfield.analysis.estimates import ended_by, matrix
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
-from levelfield.analysis.status import SMOKE
+from levelfield.analysis.status import AB, SMOKE
 from levelfield.analysis.summary import answer_of, reduce
 from levelfield.analysis.types import AnyRow, BlockAnalysis, Estimate
 from levelfield.compare import changes, comparison, conclusion, drift, phrases
@@ -36,9 +36,6 @@ from levelfield.report.sentences import join
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.stopping import decide
 from levelfield.statistics.student import LOOK_COST, MIN_LAUNCHES, TRIMMED_FROM, EndedBy, fewest_launches, mean_of
-
-LABEL = "ab"
-"""Of the runs that `ab` makes."""
 
 _FINAL = {Verdict.FAILED, Verdict.MISSING, Verdict.UNEQUAL}
 """Verdicts that further launches do not change."""
@@ -66,7 +63,7 @@ def arms(run: Run) -> tuple[Arm, Arm]:
 
 def of_run(run: Run) -> Comparison | None:
     """Return the comparison of the two arms of a run of `ab`, by its record alone; None for other runs."""
-    if LABEL not in run.labels:
+    if AB not in run.labels:
         return None
     with contextlib.suppress(LevelfieldError):  # anybody can label a run so
         return compare_arms(run, gate_of(run), "")

@@ -86,6 +86,9 @@ class GateCase(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     weights: Texts = ()
     onnx: Texts = ()
     target: Texts = ()
+    latency_target: Texts = ()
+    calm: int | None = None
+    """How many of the costs are of calm windows; None: that is not known."""
 
     @property
     def earlier(self) -> Earlier:
@@ -287,11 +290,12 @@ def gate_notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Ro
     if not derived.at_hand:
         some = derived.absent[:MOST_NAMED]
         more = f" and {len(derived.absent) - len(some)} more" if len(derived.absent) > len(some) else ""
+        checked = all(run.imported is None for run in new)
         yield (
             f"Of the gate's {derived.runs} runs, {len(derived.absent)} {'is' if len(derived.absent) == 1 else 'are'} "
             f"not at hand ({phrases.clean(', '.join(some), 1000)}{more}), so that only costs are compared: the gate "
-            "holds no environment and no outputs. Whether outputs are equal to the reference was checked in the new "
-            "runs."
+            "holds no environment and no outputs."
+            f"{' Whether outputs are equal to the reference was checked in the new runs.' if checked else ''}"
         )
 
 

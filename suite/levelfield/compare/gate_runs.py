@@ -29,7 +29,7 @@ LEAST_DAYS = gates.FEW_DAYS + 1
 """Fewest days that the runs of a gate are of. Where a machine differs from day to day, the spread of one day's runs is
 too small for those of another: with twelve runs, and days that scatter twice as much as runs within a day, 11 % of new
 runs without a change are called worse in place of 1 % (two days: 3.7 %, three: 1.8 %, five: 0.8 %)."""
-_DIGESTS = ("inputs", "weights", "onnx", "target")
+_DIGESTS = ("inputs", "weights", "onnx", "target", "latency_target")
 
 
 class Demands(msgspec.Struct, frozen=True):
@@ -63,7 +63,10 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> gat
         for case, results in cases.items()
         if not results.unsupported
     }
-    reasons = {key: _why_none(results) for key, results in pairs.items()}
+    reasons = {
+        key: sides.SLOWED if any(run.arms[key[0]].inject for run in runs if key[0] in run.arms) else _why_none(results)
+        for key, results in pairs.items()
+    }
     judged = [key for key, reason in reasons.items() if not reason]
     if not judged:
         raise LevelfieldError(
@@ -174,6 +177,7 @@ def _case(
     arm = next(run.arms[key[0]] for run in runs if key[0] in run.arms)
     question = next(run.cases[key[1]] for run in runs if key[1] in run.cases)
     costs = tuple(results.costs)
+    states = [answer.windows_of for answer in results.trusted]
     given = {name: _union(results.answers, name) for name in _DIGESTS}
     found = gates.figures(costs, demands.runs_each, level, demands.power)
     return msgspec.convert(
@@ -183,6 +187,7 @@ def _case(
             "unit": gates.unit_of(question),
             **found,
             "costs": costs,
+            "calm": states.count("calm") if all(states) else None,
             "arm": arm,
             "question": question,
             **given,
@@ -263,10 +268,12 @@ def _answer(case: gates.GateCase, number: int) -> Answer:
     return Answer(
         standing="shown",
         cost=case.costs[number],
+        windows_of="" if case.calm is None else "calm" if number < case.calm else "all",
         inputs=frozenset(case.inputs),
         weights=frozenset(case.weights),
         onnx=frozenset(case.onnx),
         target=frozenset(case.target),
+        latency_target=frozenset(case.latency_target),
     )
 
 

@@ -59,6 +59,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
             filter(
                 None,
                 (
+                    _without_number(theirs),
                     _disturbed(theirs, ours),
                     numerics(drifts) or "No answer of the report could be compared.",
                     _speed(judged, allowed) if same is True else "",
@@ -119,7 +120,9 @@ def _not_comparable(theirs: Reduced, ours: Reduced, arm: str, name: str) -> str:
     if SMOKE in (*theirs.facts.labels, *ours.facts.labels):
         return sides.NOT_MEASURED
     timed = sides.different_timed_region([theirs], [ours]) if theirs.cases[name].timed else ""
-    return sides.different_digests([theirs.answers[arm, name]], [ours.answers[arm, name]]) or timed
+    old, new = theirs.answers[arm, name], ours.answers[arm, name]
+    states = sides.apart(sides.CaseResults(1, (old,)), sides.CaseResults(1, (new,)))
+    return sides.different_digests([old], [new]) or timed or states
 
 
 def _with(row: Row, verdict: Verdict, outcome: Outcome, reason: str) -> Row:
@@ -136,6 +139,18 @@ def _as_found(row: Row, ours: Reduced, moved: Container[tuple[str, str, str, int
         why = "other hardware" if same is False else "a record does not name its processor"
         return _with(row, Verdict.INCOMPARABLE, "undecided", why)
     return row
+
+
+def _without_number(theirs: Reduced) -> str:
+    """Say which results of the report have no number to compare with; empty: all have one, or were not supported."""
+    found = [
+        f"{arm}/{case}"
+        for (arm, case), old in theirs.answers.items()
+        if old.failure != "unsupported" and (old.cost is None or old.standing == "unequal")
+    ]
+    if not found:
+        return ""
+    return f"{plural(len(found), 'result')} of the report without a number cannot be compared, such as {found[0]}."
 
 
 def _disturbed(theirs: Reduced, ours: Reduced) -> str:

@@ -83,6 +83,10 @@ class _Sides(msgspec.Struct, frozen=True):
             return None
         return [old for old, _ in found], [new for _, new in found]
 
+    def is_slowed(self, arm: str) -> bool:
+        """Return whether an arm of the old side was slowed down on purpose."""
+        return any(arm in run.arms and run.arms[arm].inject for run in self.old)
+
     @property
     def labels(self) -> set[str]:
         return {label for run in (*self.old, *self.new) for label in run.facts.labels}
@@ -122,7 +126,9 @@ def compare_rows(
     drafts = [
         one for one in _drafts(given, pairs) if selection.includes((one.row.old_arm, one.row.new_arm), one.row.case)
     ]
-    rows = judge_rows(drafts, change_policy(gate), longest_seconds=MOST_FURTHER_SECONDS)
+    judged = judge_rows(drafts, change_policy(gate), longest_seconds=MOST_FURTHER_SECONDS)
+    results = sides.by_arm(new)
+    rows = (row if row.outcome != "fine" else _whole(row, results[row.new_arm][row.case.id]) for row in judged)
     return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
 
 
@@ -220,7 +226,7 @@ def _both(
     if reason:
         yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
     else:
-        yield _measured(case, arms, (before.costs, after.costs), given)
+        yield _measured(case, arms, before, after, given)
 
 
 def _draft(case: Case, arms: sides.Pair, verdict: Verdict, outcome: Outcome, reason: str) -> Draft:
@@ -237,22 +243,27 @@ def _draft(case: Case, arms: sides.Pair, verdict: Verdict, outcome: Outcome, rea
     )
 
 
-def _measured(case: Case, arms: sides.Pair, costs: tuple[list[float], list[float]], given: _Sides) -> Draft:
+def _measured(
+    case: Case, arms: sides.Pair, before: sides.CaseResults, after: sides.CaseResults, given: _Sides
+) -> Draft:
     derived = given.gate.derived
     pairs = given.paired_costs(arms, case.id) if derived is None else None
-    costs = pairs or costs
+    costs, reason = pairs or (before.costs, after.costs), sides.apart(before, after)
+    if derived is None and pairs is None:
+        costs, reason = sides.of_one_state(before, after)
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
     if derived is not None:
-        reason = why_no_limit(f"{arms[0]}/{case.id}", derived, given.labels)
+        few, reason = "", why_no_limit(f"{arms[0]}/{case.id}", derived, given.labels) or reason
     else:
-        reason = sides.why_not_judged(counts, given.labels)
+        few = sides.why_not_judged(counts, given.labels)
+    reason = few or (sides.SLOWED if given.is_slowed(arms[0]) else reason)
     row = Row(
         case=case,
         metric=case.scenario,
         old_arm=arms[0],
         new_arm=arms[1],
-        verdict=Verdict.UNDECIDABLE,
+        verdict=Verdict.UNDECIDABLE if few else Verdict.UNDECIDED,
         outcome="undecided",
         reason=reason,
         old=first,
@@ -266,6 +277,18 @@ def _measured(case: Case, arms: sides.Pair, costs: tuple[list[float], list[float
         return Draft(row if reason else judged_by_limit(row, costs, given.gate, derived))
     effect = effects.from_runs if pairs is None else effects.from_paired_runs
     return Draft(row) if reason else Draft(row, effect(*costs), given.seconds)
+
+
+def _whole(row: Row, after: sides.CaseResults) -> Row:
+    """Return a row that is fine, or undecided where runs of the new side have no result."""
+    return undecided(row, after.lacking) if after.lacking else row
+
+
+def undecided(row: Row, reason: str, verdict: Verdict = Verdict.UNDECIDED) -> Row:
+    """Return a row without its verdict."""
+    return msgspec.structs.replace(
+        row, verdict=verdict, outcome="undecided", reason=reason, confidence=None, further=None
+    )
 
 
 def _on_other_hardware(row: Row) -> Row:

@@ -16,12 +16,14 @@ from levelfield.analysis.ranks import NO_FAULT_OF_AN_ARM
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Answer, Reduced, reduce
 from levelfield.analysis.types import Standing
+from levelfield.compare import contradictions
 from levelfield.compare.effects import MIN_RUNS
 from levelfield.compare.types import Outcome, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.names import unknown
 from levelfield.record import files
-from levelfield.record.schema import Arm, Case
+from levelfield.record.schema import Arm, Case, Run
+from levelfield.report.units import plural
 
 
 def find(name: str, reports: Path) -> Path:
@@ -95,12 +97,23 @@ def load(file: Path) -> Reduced:
 def from_content(content: bytes, name: str) -> Reduced:
     """Check the content of a record, which is not trusted, and keep what a comparison needs of it.
 
-    Raises LevelfieldError: with one sentence: it is no record, or holds numbers that no measurement gives.
+    Raises LevelfieldError: with one sentence: it is no record, contradicts itself, or holds numbers that no measurement
+    gives.
     """
     with _without_garbage_collection():
         run = guarded.decode(content, name)
         with guarded.computing(name):
+            check_agreement(run, name)
             return reduce(run, hashlib.sha256(content).hexdigest())
+
+
+def check_agreement(run: Run, name: str) -> None:
+    """Refuse a record that contradicts itself (LevelfieldError): no verdict follows from it."""
+    for found in contradictions.of(run):
+        raise LevelfieldError(
+            f"The record {name} contradicts itself: {found}.",
+            fix="Do not rely on it: it was changed after it was made, or damaged.",
+        )
 
 
 def load_all(records: Sequence[Path]) -> list[Reduced]:
@@ -199,6 +212,7 @@ def describe_difference(old: Case, new: Case) -> str:
     return ", ".join(differences)
 
 
+SLOWED = "its old runs were slowed down on purpose"
 NOT_MEASURED = "a smoke run measures too little to judge speed by"
 """Reason of rows of runs that show that everything works, and whose times have no meaning."""
 _TRUSTED = frozenset({"ranked", "shown", "control", "failed"})
@@ -221,6 +235,12 @@ class CaseResults(msgspec.Struct, frozen=True):
     def costs(self) -> list[float]:
         """Costs of answers that are equal to the reference, one per run."""
         return [answer.cost for answer in self.trusted if answer.cost is not None]
+
+    @property
+    def lacking(self) -> str:
+        """Say that runs are without a result, so that the others prove nothing; empty where all have one."""
+        found = len(self.trusted)
+        return f"only {found} of {plural(self.runs, 'run')} have a result" if found < self.runs else ""
 
     @property
     def unsupported(self) -> bool:
@@ -277,7 +297,8 @@ def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verd
 
 def reason_for_failure(results: CaseResults) -> str:
     """Return why a side failed, and in how many of its runs where it did not in all."""
-    failed = results.with_standing("failed") or results.with_standing("absent")
+    failed = results.with_standing("failed") or tuple(each for each in results.answers if each.failure is not None)
+    failed = failed or results.with_standing("absent")
     some = f" (in {len(failed)} of {results.runs} runs)" if len(failed) < results.runs else ""
     return f"{first_reason(failed) or 'no reason was kept'}{some}"
 
@@ -314,6 +335,29 @@ def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> st
     if {run.timed_region for run in old} != {run.timed_region for run in new}:
         return "what the timed region includes is not the same"
     return ""
+
+
+def of_one_state(before: CaseResults, after: CaseResults) -> tuple[tuple[list[float], list[float]], str]:
+    """Return the costs to compare, and why they are not judged: of calm windows alone where both sides have enough.
+
+    A ratio of two states of the machine hides a slowdown, or shows one that is none. Which state it was follows from
+    probes, never from an arm's times.
+    """
+    costs = before.costs, after.costs
+    calm = [[each.cost for each in side.trusted if each.cost and each.windows_of == "calm"] for side in (before, after)]
+    counts = len(calm[0]), len(calm[1])
+    if min(counts) >= MIN_RUNS:
+        return (calm[0], calm[1]), ""
+    if not any(counts) or counts == tuple(map(len, costs)):
+        return costs, ""
+    of = (f"{count} of {plural(len(side), 'run')}" for count, side in zip(counts, costs, strict=True))
+    return costs, f"the machine was calm in {next(of)} before and {next(of)} now"
+
+
+def apart(before: CaseResults, after: CaseResults) -> str:
+    """Say that no state of the machine is one of both sides; a state that is not known is none."""
+    calm = [{each.windows_of == "calm" for each in side.trusted if each.windows_of} for side in (before, after)]
+    return "the machine was calm on one side alone" if all(calm) and calm[0].isdisjoint(calm[1]) else ""
 
 
 def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ slowdown as well as the upgrade does. What follows from the costs of boots is sa
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -14,7 +15,7 @@ from levelfield.analysis.types import Estimate
 from levelfield.compare import changes, drift, phrases, rows, sides
 from levelfield.compare.conclusion import all_mended, conclude, counted, numerics
 from levelfield.compare.policy import of_metric
-from levelfield.compare.sides import NOT_MEASURED, Pair
+from levelfield.compare.sides import Pair
 from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, Setting, Side, Verdict
 from levelfield.compare.upgrade_settings import differences
 from levelfield.report import units
@@ -28,7 +29,7 @@ class Design(msgspec.Struct, frozen=True):
     margin: float
     one_way: bool
     """The old stack was not measured again."""
-    replicate: str = "boot"
+    replicate: Literal["run", "boot"] = "boot"
     """`run` where image sets stand for the sides, and a run for a boot."""
     sides: tuple[str, str] = ("old stack", "new stack")
     to_come: str = ""
@@ -55,10 +56,10 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
     pairs = _pairs(design, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
-    judged = _bracketed(compared, phases, gate)
+    judged = _bracketed(compared, phases, gate, design)
     if design.to_come:  # a verdict that can be asked at any time errs more
         early = f"too early: {design.to_come} to come"
-        judged = tuple(_undecided(row, early) if row.ratio is not None else row for row in judged)
+        judged = tuple(rows.undecided(row, early) if row.ratio is not None else row for row in judged)
     judged = _with_answers(judged, drifts)
     if lost:
         judged = tuple(map(_not_attributable, judged))
@@ -99,29 +100,36 @@ def _side(design: Design, side: int, boots: Sequence[Reduced], after: Sequence[R
     return Side(label, tuple(run.facts for run in (*boots, *after)))
 
 
-def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row, ...]:
-    """Judge all rows that have costs on both sides together; a row of a smoke run is undecided."""
-    answers = [sides.by_arm(runs) for runs in (phases.before, phases.new, phases.after)]
+def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate, design: Design) -> tuple[Row, ...]:
+    """Judge all rows that have costs on both sides together; a row of runs that are no results is undecided."""
+    given_runs = phases.before, phases.new, phases.after
+    answers = [sides.by_arm(runs) for runs in given_runs]
 
-    def trusted(row: Row) -> tuple[tuple[Answer, ...], ...]:
+    def results(row: Row) -> tuple[sides.CaseResults, ...]:
         arms = row.old_arm, row.new_arm, row.old_arm
-        results = (of.get(arm, {}).get(row.case.id) for of, arm in zip(answers, arms, strict=True))
-        return tuple(found.trusted if found is not None else () for found in results)
+        return tuple(
+            of.get(arm, {}).get(row.case.id, sides.CaseResults(len(runs), ()))
+            for of, arm, runs in zip(answers, arms, given_runs, strict=True)
+        )
 
-    taken = {row.id: trusted(row) for row in compared if row.ratio is not None and row.reason != NOT_MEASURED}
-    given = {case: costs(*phases_of_case) for case, phases_of_case in taken.items()}
+    taken = {
+        row.id: results(row)
+        for row in compared
+        if row.ratio is not None and row.reason not in (sides.NOT_MEASURED, sides.SLOWED)
+    }
+    given = {case: costs(*(phase.trusted for phase in of_case)) for case, of_case in taken.items()}
     judged = dict(zip(given, bracket.judge(list(given.values()), margin=gate.margin, level=gate.q), strict=True))
     return tuple(
-        _over_boots(row, judged[row.id], given[row.id], taken[row.id])
+        _over_boots(row, judged[row.id], given[row.id], taken[row.id], design)
         if row.id in judged
         else msgspec.structs.replace(row, verdict=Verdict.UNDECIDED)
-        if row.reason == NOT_MEASURED
+        if row.ratio is not None
         else row
         for row in compared
     )
 
 
-def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[Sequence[Answer]]) -> Row:
+def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[sides.CaseResults], design: Design) -> Row:
     verdict = of_metric(found.verdict, row.metric)
     outcomes: dict[Verdict, Outcome] = {Verdict.SAFE: "fine", Verdict.FASTER: "fine", Verdict.SLOWER: "worse"}
     judged = msgspec.structs.replace(
@@ -139,9 +147,15 @@ def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[Seque
         p_value=None,
         p_adjusted=None,
     )
-    if 0 < _calm_phases(phases) < sum(map(bool, phases)):
+    _, new, after = phases
+    if judged.outcome == "fine" and new.lacking:
+        return rows.undecided(judged, f"of the new stack {new.lacking}")
+    if after.runs and not after.trusted and not design.one_way:
+        return rows.undecided(judged, f"the old stack gave no result afterwards: {sides.reason_for_failure(after)}")
+    trusted = [phase.trusted for phase in phases]
+    if 0 < _calm_phases(trusted) < sum(map(bool, trusted)):
         why = "the machine was calm in some phases and contended in others; begin again when it is calm"
-        return _undecided(judged, why)
+        return rows.undecided(judged, why)
     return judged
 
 
@@ -166,12 +180,6 @@ def _estimate(found: Ratio | None) -> Estimate | None:
     return Estimate(found.value, found.low, found.high) if found is not None else None
 
 
-def _undecided(row: Row, reason: str, verdict: Verdict = Verdict.UNDECIDED) -> Row:
-    return msgspec.structs.replace(
-        row, verdict=verdict, outcome="undecided", reason=reason, confidence=None, further=None
-    )
-
-
 def _with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, ...]:
     """Say of the rows whose answers moved that they did: a time of something else is no comparison."""
     moved = {
@@ -193,7 +201,7 @@ def _not_attributable(row: Row) -> Row:
     """Take back a verdict on a difference that settings which changed with the upgrade may explain."""
     if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
         return row
-    return _undecided(row, f"{row.verdict}, and settings changed with the upgrade", Verdict.NOT_ATTRIBUTABLE)
+    return rows.undecided(row, f"{row.verdict}, and settings changed with the upgrade", Verdict.NOT_ATTRIBUTABLE)
 
 
 def _drift_not_attributable(found: Drift) -> Drift:

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from levelfield import analysis, plan
 from levelfield.analysis import guarded
-from levelfield.compare.ab import LABEL, arms, compare_arms, gate_of, undecided
+from levelfield.analysis.status import AB
+from levelfield.compare.ab import arms, compare_arms, gate_of, undecided
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import connect
@@ -54,7 +55,7 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
     ends = options.precision_target is None and options.selection.profile != "smoke"
     go_on = f"levelfield ab {words} --resume {{run}}"
     options = msgspec.structs.replace(
-        options, labels=(LABEL, *options.labels), ends_on_verdict=ends, max_slowdown=gate.max_slowdown, go_on=go_on
+        options, labels=(AB, *options.labels), ends_on_verdict=ends, max_slowdown=gate.max_slowdown, go_on=go_on
     )
     if ends and not resumed:
         chosen = plan.with_timed_launches(chosen, FIRST_LOOK)

@@ -25,6 +25,7 @@ from levelfield.machine.disturbance import reasons
 from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan import CANARY
+from levelfield.record.bounds import SAMPLES_KEPT
 from levelfield.record.disturbance import Disturbed, sentence
 from levelfield.record.files import MAX_ATTEMPTS
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
@@ -46,9 +47,6 @@ TELLING = 8
 """Calls in a window from which its two halves can be compared."""
 WARMUP_AGREE = 0.03
 """Warm-up goes on until the two halves of a window agree within this share of their median."""
-SAMPLES_KEPT = 1_000
-"""Most samples of a window that the record keeps. An even share of so many has the median of all within a twenty-fifth
-of the spread of the calls, far less than windows of one launch differ; a run of ten backends stays below 10 MB."""
 INJECTION_CALLS = 11
 """Calls of the window that tells what a share of a launch's median is. The windows before it warm up, and are no
 measure: in them ResNet-50's calls took up to 1.9 times as long as later on."""

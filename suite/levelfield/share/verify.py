@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from levelfield.analysis import Analysis, guarded
+from levelfield.analysis.status import AB
 from levelfield.compare import ab as pairs
+from levelfield.compare import contradictions
 from levelfield.compare.formats.html import within
 from levelfield.errors import LevelfieldError, shortened
 from levelfield.paths import tool_sha256
@@ -21,7 +23,7 @@ from levelfield.record import page as pages
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Run
 from levelfield.report import html
-from levelfield.share import attestation, contradictions
+from levelfield.share import attestation
 from levelfield.share.attestation import Check, Given
 
 Verdict: TypeAlias = Literal[
@@ -144,7 +146,7 @@ def render(given: Given) -> str:
 
 
 def _rendered(run: Run, found: Analysis, evidence: Evidence) -> str:
-    compares = pairs.LABEL in run.labels
+    compares = AB in run.labels
     comparison = within(pairs.compare_arms(run, pairs.gate_of(run), evidence.sha256)) if compares else None
     return html.render(run, found, comparison=comparison, evidence=evidence)
 

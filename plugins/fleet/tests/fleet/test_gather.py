@@ -15,8 +15,8 @@ from tests.fleet.samples import fill, place, small
 
 
 def test_runs_are_collected_by_node_the_oldest_first(tmp_path: Path) -> None:
-    late = msgspec.structs.replace(small("late", 2), started="2026-11-25T10:00:00Z")
-    early = msgspec.structs.replace(small("early", 3), started="2026-11-24T10:00:00Z")
+    late = msgspec.structs.replace(small("late", 2), started="2026-11-20T10:00:00Z")
+    early = msgspec.structs.replace(small("early", 3), started="2026-11-19T10:00:00Z")
     place(late, tmp_path / "a" / "1")
     place(early, tmp_path / "a" / "2")
     place(small("other", 4), tmp_path / "b")

@@ -183,6 +183,22 @@ def test_what_is_so_on_every_node_names_nobody(change: Callable[[Reduced], Reduc
     assert set(_verdicts(found).values()) == {NodeVerdict.UNDECIDED}
 
 
+def _lost(answer: Answer) -> Answer:
+    return Answer("absent", reason="no window was completed before the run ended")
+
+
+@pytest.mark.parametrize(("runs", "verdict"), [(3, NodeVerdict.UNDECIDED), (1, NodeVerdict.UNDECIDED)])
+def test_what_was_to_be_measured_and_was_not_is_not_fine(runs: int, verdict: NodeVerdict) -> None:
+    """On most nodes, in all of their runs or in some: none of them is known to be fine."""
+    nodes = fleet(12)
+    for name in list(nodes)[:8]:
+        nodes[name] = [_answers(_lost)(run) for run in nodes[name][:runs]] + nodes[name][runs:]
+    found = judge(nodes)
+    assert set(_verdicts(found)) == set(list(nodes)[:8])
+    assert set(_verdicts(found).values()) == {verdict}
+    assert found.exit_code == 3
+
+
 def test_one_run_that_is_off_is_measured_again() -> None:
     found = judge(with_node(fleet(12, 1), "n05", slowed(1.05)))
     assert _verdicts(found) == {"n05": NodeVerdict.UNDECIDED}

@@ -56,6 +56,8 @@ def test_over_ssh_every_host_is_measured_and_judged(tmp_path: Path) -> None:
     assert done.returncode in (1, 3), done.stdout + done.stderr
     assert "Of down no record can be read." in done.stdout
     assert "down ended with" in done.stderr
+    words = ("fleet-ssh.sh", "fleet", "host-1")  # its old run is there, and none of this time
+    assert recipe(*words, folder=tmp_path, SSH="false", LEVELFIELD="true").returncode == 3
     records = sorted((tmp_path / "fleet").glob("*/*/report.html"))
     assert [file.parent.parent.name for file in records] == ["host-1", "host-3", "user@host-2"]
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models it's; echo owned") == 3
@@ -106,6 +108,9 @@ def test_in_slurm_every_node_is_measured_and_judged(tmp_path: Path) -> None:
     ]
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models two words") == 3
     assert (tmp_path / "fleet" / "fleet.prom").is_file()
+    script(tmp_path / "srun", "exit 1\n")
+    where = {"LEVELFIELD": "true", "SLURM_JOB_NUM_NODES": "3", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert recipe("fleet-slurm.sh", "run", "fleet", folder=tmp_path, **where).returncode == 3
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Did a roll-out hurt, and where: the same nodes before and after it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
 from levelfield.analysis.summary import Reduced, reduce
+from levelfield.analysis.types import WindowsOf
 from levelfield.compare.formats import WRITERS
 from levelfield.compare.types import Comparison, Gate, Verdict
 from levelfield.errors import LevelfieldError
@@ -64,6 +66,31 @@ def test_a_common_slowdown_is_found_with_its_interval() -> None:
     assert row.ratio.high is not None
     assert row.ratio.low < 1.1 < row.ratio.high
     assert found.answer.startswith("Worse: onnxruntime on MLP")
+
+
+def test_slowed_runs_other_states_and_lost_results_are_not_fine() -> None:
+    def changed(side: Gathered, change: Callable[[Reduced], Reduced], first: int = 0) -> Gathered:
+        nodes = {name: (*map(change, runs[first:]), *runs[:first]) for name, runs in side.nodes.items()}
+        return msgspec.structs.replace(side, nodes=nodes)
+
+    def windows(of: WindowsOf, run: Reduced) -> Reduced:
+        answers = {key: msgspec.structs.replace(each, windows_of=of) for key, each in run.answers.items()}
+        return msgspec.structs.replace(run, answers=answers)
+
+    def injected(run: Reduced) -> Reduced:
+        arms = {name: msgspec.structs.replace(arm, inject="5%") for name, arm in run.arms.items()}
+        return msgspec.structs.replace(run, arms=arms)
+
+    old, new = gathered("old"), gathered("new")
+    assert judged(old, new, margin=0.05).exit_code == 0
+    for before, after, reason in (
+        (changed(old, injected), new, "its old runs were slowed down on purpose"),
+        (changed(old, partial(windows, "all")), changed(new, partial(windows, "calm")), "the machine was calm on one"),
+        (old, changed(new, lambda run: msgspec.structs.replace(run, answers={}), 1), "only 1 of 3 runs have a result"),
+    ):
+        found = judged(before, after, margin=0.05)
+        assert found.exit_code == 3
+        assert all(row.reason.startswith(reason) for row in found.rows)
 
 
 def test_a_node_that_changed_unlike_the_others_has_a_row_of_its_own() -> None:
@@ -123,8 +150,8 @@ def test_other_hardware_and_nodes_of_one_side_are_left_out_and_reach_the_verdict
     assert all(name in WRITERS["junit"](found) for name in ("dead", "node-1", "node-2"))
     text = " ".join(found.notes)
     for note in (
-        "Other hardware than before, and left out: node-1.", "Only before, and left out: node-2.",
-        "Only after, and left out: fresh.", "After: node-2 has no record.",
+        "Hardware that is not known to be the same as before, and left out: node-1.",
+        "Only before, and left out: node-2.", "Only after, and left out: fresh.", "After: node-2 has no record.",
     ):  # fmt: skip
         assert note in text
 

@@ -87,7 +87,7 @@ class Begun(Beginning, frozen=True, forbid_unknown_fields=True, tag="begun"):
         return len(self.selections) > 1
 
     @property
-    def replicate(self) -> str:
+    def replicate(self) -> Literal["run", "boot"]:
         """What a phase has so many of: `boot`, or `run` where a run stands for a boot."""
         return "run" if self.declared else "boot"
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from levelfield.compare import contradictions
 from levelfield.record import files
 from levelfield.record.schema import OwnFile, Run
-from levelfield.share import contradictions
 from tests.analysis.probed import agreeing, probed
 from tests.commands import ROOT, run
 from tests.compare import pairs
@@ -102,6 +102,12 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "arms with different inputs": (small(), (*LAUNCH, "inputs_sha256"), "0" * 64),
     "a launch outside of the time of the run": (small(), (*LAUNCH, "started"), "2020-01-01T00:00:00Z"),
     "s in a run of 552 s": (small(), (*TURN, "window", "window_ns"), 10**13),
+    "a window of numpy that is shorter than its calls": (small(), (*TURN, "window", "calls_not_kept"), 1),
+    "shorter than its time of the CPUs": (small(), (*TURN, "window", "user_ns"), 10**12),
+    "more memory of jax than at its peak": (small(), (*LAUNCH, "memory", "peak_rss_bytes"), 1_000_000),
+    "is said to be disturbed by moonlight, and no window of it was": (
+        small(), (*ROUND, "disturbed"), [{"signal": "moonlight", "value": 1.0, "limit": 0.5}],
+    ),
     "shorter than its calls": (small(), (*TURN, "window", "window_ns"), 1),
     "a window of an arm that it does not have": (small(), (*TURN, "arm"), "torch"),
     "a launch of an arm that it does not have": (small(), (*LAUNCH, "arm"), "torch"),
@@ -398,7 +404,8 @@ def test_calls_that_are_not_kept_may_be_shorter_than_those_that_are() -> None:
     """In two states of a clock: nearly half of the calls may take next to nothing."""
     window = next(turn for turn in small().blocks[0].generations[0].rounds[0].turns).window
     assert window is not None
-    times = {"samples_ns": (1_000, 1_000, 1_000), "calls_not_kept": 6, "window_ns": 5_000}
+    half = (1,) * 450 + (1_000,) * 550
+    times = {"samples_ns": half, "calls_not_kept": 1_000, "window_ns": 1_101_000, "user_ns": 0, "system_ns": 0}
     of = changed(small(), ((*TURN, "window"), msgspec.to_builtins(msgspec.structs.replace(window, **times))))
     assert list(contradictions.of(of)) == []
 

@@ -3,6 +3,7 @@
 import bisect
 import contextlib
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,12 +14,15 @@ import msgspec
 from packaging.utils import canonicalize_version
 
 from levelfield.analysis.collect import launches, turns
-from levelfield.compare import ab
+from levelfield.analysis.status import AB
+from levelfield.compare import answers
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
-from levelfield.machine.disturbance import SHARES, reasons, values
+from levelfield.machine.counters import TICK_NS
+from levelfield.machine.disturbance import FLOOR_TICKS, SHARES, reasons, values
 from levelfield.options.registry import MARGIN, MAX_SLOWDOWN, typed
 from levelfield.record import states
+from levelfield.record.bounds import SAMPLES_KEPT
 from levelfield.record.references import split_python
 from levelfield.record.schema import (
     Arm,
@@ -34,7 +38,6 @@ from levelfield.record.schema import (
     Window,
 )
 from levelfield.record.warnings import BUDGET_SPENT, JOURNAL_DAMAGED
-from levelfield.share import answers
 from levelfield.zoo.training.convergence import GOALS
 
 _ROUNDING = 1e-6
@@ -57,11 +60,9 @@ def of(run: Run) -> Iterator[str]:
         if known != (label in run.labels):
             yield f"the label {label!r} {'is missing' if known else 'has no reason'}"
     profile = run.settings.profile
-    if run.command[1:2] == ("ab",) and ab.LABEL not in run.labels:
+    if run.command[1:2] == ("ab",) and AB not in run.labels:
         yield "the label 'ab' is missing"
-    if ab.LABEL in run.labels and not (
-        profile == "smoke" or run.settings.ends_on_verdict or run.settings.precision_target
-    ):
+    if AB in run.labels and not (profile == "smoke" or run.settings.ends_on_verdict or run.settings.precision_target):
         yield "a comparison that does not end with its verdict"
     if typed(run.command).get("--profile", [profile])[-1:] != [profile]:
         yield f"the command asks for another profile than {one_line(profile)}"
@@ -129,6 +130,8 @@ def _block(run: Run, block: Block) -> Iterator[str]:
                 yield f"a window of {one_line(turn.arm)}, whose answer was not compared"
             if _too_short(turn.window):
                 yield f"a window of {one_line(turn.arm)} that is shorter than its calls"
+            if turn.window.user_ns + turn.window.system_ns > _most_cpu_ns(turn.window, len(run.settings.cpus)):
+                yield f"a window of {one_line(turn.arm)} that is shorter than its time of the CPUs"
         for round_ in generation.rounds:
             yield from _disturbed(round_, len(run.settings.cpus))
 
@@ -183,7 +186,7 @@ def _plan(run: Run, block: Block) -> Iterator[str]:
     """Yield what was asked for and is not there, without a reason; no record says which backends train or decode."""
     case, known = block.case, block.generations
     ordered = tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in block.arms))
-    if ab.LABEL in run.labels and ordered != run.settings.backends:
+    if AB in run.labels and ordered != run.settings.backends:
         yield "its sides are not those of the settings, or in another order"
     arms = {*ordered}
     named, reasons = set(run.settings.backends), {warning.code for warning in run.warnings}
@@ -361,6 +364,9 @@ def _launch(block: Block, launch: Launch) -> Iterator[str]:
     sizes = () if memory is None else (memory.peak_rss_bytes, memory.rss_bytes, *memory.device_bytes.values())
     if any(isinstance(each, int) and each < 0 for each in sizes):
         yield f"less than no memory of {one_line(launch.arm)}"
+    peak, held = (0, 0) if memory is None else (memory.peak_rss_bytes, memory.rss_bytes)
+    if isinstance(peak, int) and isinstance(held, int) and held > answers.CLOCKS_AGREE * peak:
+        yield f"more memory of {one_line(launch.arm)} than at its peak"
     if launch.arm == block.canary:
         return
     count = _COUNT.match(launch.settings.get("threads", ""))
@@ -373,7 +379,8 @@ def _launch(block: Block, launch: Launch) -> Iterator[str]:
 def _too_short(window: Window) -> bool:
     """Return whether its calls cannot lie in it.
 
-    Of those that are not kept an even share is, so that about half of all take as long as the median or longer.
+    Of many calls an even share is kept, so that the others take as long as these; of each, what is above their median
+    does not count.
     """
     if (
         min(window.samples_ns, default=0) < 0
@@ -381,8 +388,18 @@ def _too_short(window: Window) -> bool:
         or sum(window.samples_ns) > window.window_ns
     ):
         return True
-    typical_ns = sorted(window.samples_ns)[len(window.samples_ns) // 2] if window.samples_ns else 1
-    return window.calls_not_kept > 0 and window.calls * max(typical_ns, 1) / 2 > window.window_ns
+    if not window.calls_not_kept:
+        return False
+    kept = len(window.samples_ns)
+    typical_ns = max(sorted(window.samples_ns)[kept // 2], 1) if kept else 1
+    least_ns = sum(min(each, typical_ns) for each in window.samples_ns) / max(kept, 1) * window.calls
+    return kept < SAMPLES_KEPT or least_ns > answers.CLOCKS_AGREE * window.window_ns
+
+
+def _most_cpu_ns(window: Window, cpus: int) -> float:
+    """Return what CPUs give to a window and the calls before it; their clocks step by ticks."""
+    whole_ns = window.window_ns + sum(window.rewarm_ns)
+    return cpus * (answers.CLOCKS_AGREE * whole_ns + FLOOR_TICKS * TICK_NS) if cpus else math.inf
 
 
 def _disturbed(taken: Round, cpus: int) -> Iterator[str]:
@@ -396,10 +413,11 @@ def _disturbed(taken: Round, cpus: int) -> Iterator[str]:
     alone, whole = [values((noise,), cpus) for noise in noises], values(noises, cpus)
     most = {signal: max(one[signal] for one in alone) if signal in SHARES else whole[signal] for signal in whole}
     said = {reason.signal: reason.value for reason in taken.disturbed}
-    for signal, value in said.items():
-        if signal in most and value > most[signal] * (1 + _ROUNDING):
-            yield f"round {taken.index} is said to be disturbed by {one_line(signal)}, and no window of it was"
     shown = [{each.signal for each in reasons((turn.noise,), cpus)} if turn.noise else set() for turn in taken.turns]
+    seen = {each.signal for each in reasons(noises, cpus)}.union(*shown)
+    for signal, value in said.items():
+        if signal not in seen or value > most[signal] * (1 + _ROUNDING):
+            yield f"round {taken.index} is said to be disturbed by {one_line(signal)}, and no window of it was"
     always = set.intersection(*(each for each, turn in zip(shown, taken.turns, strict=True) if turn.noise))
     if unsaid := always - said.keys():
         yield f"round {taken.index} is not said to be disturbed by {min(unsaid)}, and every window of it was"
