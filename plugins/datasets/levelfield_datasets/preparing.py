@@ -162,7 +162,7 @@ class _Making(NamedTuple):
         with preprocessor.opened(self.launcher, self.image, self.artifacts) as opened:
             made = source.make(opened)
             sha256 = _write(path, items.record_of(model), made)
-            limit_access(path, 0o600)  # whatever may read the data set
+            limit_access(path)
             kept = _Kept(sha256, made.total, dict(opened.versions), made.spans, made.asked)
         write_atomically(path.with_suffix(".json"), msgspec.json.encode(kept))
         return relative, kept
@@ -295,7 +295,7 @@ def _vocabulary(folder: Path, beside: Sequence[Path], model: Model) -> Vocabular
 def _write(path: Path, dtype: np.dtype[Any], made: _Made) -> str:
     """Write a NumPy file of records, whole or not at all; return its SHA-256."""
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (made.total,)}
-    with replacing(path) as file:
+    with replacing(path, 0o600) as file:
         np.lib.format.write_array_header_1_0(file, header)
         for part in made.parts:
             file.write(part.tobytes())

@@ -125,7 +125,7 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
     cache = cache_folder(resources, case, arm)
     cache.mkdir(parents=True, exist_ok=True)
-    cache.chmod(0o755)  # an earlier launch may have taken all rights away
+    cache.chmod(0o700)  # it may hold a user's weights, and an earlier launch may have taken all rights away
     os.utime(cache)  # it is in use
     launch = Launch(arm=arm.id, started=utc_now(), environment_padding_bytes=padding_bytes, cache_warm=_is_warm(cache))
     return Outcome(arm, case, launch)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from levelfield.errors import LevelfieldError
+from levelfield.machine import findings
 from levelfield.plan import Selection, make
 from levelfield.prepare.own_weights import store
+from levelfield.prepare.own_weights.folder import Mapped
 from levelfield.record.schema import OwnWeights
 from levelfield.zoo import models as zoo
 from levelfield.zoo import weights
@@ -88,6 +90,37 @@ def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> N
     path = saved.bert(tmp_path / "bert")
     (path / "config.json").write_bytes(content)
     assert "config.json" in refused(path).message
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "says"),
+    [
+        ("cls.x", "U8", "and its network needs"),
+        ("x", "U8", "has no place for"),
+        ("embeddings.word_embeddings.weight", "F4", "as F4"),
+        ("", "", "cannot be copied"),
+    ],
+)
+def test_no_file_is_hashed_that_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, dtype: str, says: str
+) -> None:
+    monkeypatch.setattr(Mapped, "sha256", property(lambda _: pytest.fail("it was hashed")))
+    if not name:
+        monkeypatch.setattr(findings, "disk", lambda *_: findings.bad("disk", "It is full.", "Free some."))
+    file = saved.bert(tmp_path / "bert") / "model.safetensors"
+    content, large = file.read_bytes(), 4 << 30
+    length = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:length])
+    header.pop(name, None)
+    at = len(content) - length if dtype != "F4" else 0
+    if name:
+        header[name] = {"dtype": dtype, "shape": [large if dtype == "U8" else 64], "data_offsets": [at, at + large]}
+    if dtype == "F4":
+        header = {name: header[name]}
+    with file.open("wb") as copy:
+        copy.write(saved.framed(json.dumps(header).encode(), content[length:][:at]))
+        copy.truncate(copy.tell() + (large if name else 0))
+    assert says in refused(file.parent).message
 
 
 def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:

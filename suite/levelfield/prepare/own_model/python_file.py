@@ -65,9 +65,9 @@ def keep(text: str) -> OwnFile:
     described = _described(name, content, functions)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
+    untrusted.limit_access(target.parent)
     write_atomically(target, content)
-    untrusted.limit_access(target, Path(path).stat().st_mode)
-    target.parent.chmod(0o755)
+    untrusted.limit_access(target)
     return described
 
 
