@@ -103,7 +103,8 @@ def test_values_of_ones_own_are_taken_in_turn(tmp_path: Path) -> None:
             for shape in ("(9223372036854775808,)", "(True, 8)", "((((8,),),),)", "(8,", "(3, 2)", "(0, 2)", "(-1, 2)")
         ),
         "{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }", "{'fortran_order': False, 'shape': (1, 2), }",
-        "(((", "-" * 9000 + "1", "{" * 60_000, "", "__import__('os').abort()", "{'descr': '<f4', 'shape': (" + " " * 9000,
+        "(((", "-" * 9000 + "1", "{" * 60_000, "", "__import__('os').abort()",
+        "{'descr': '<f4', 'shape': (" + " " * 9000,
     ],
     ids=lambda header: header[-40:].strip(),
 )  # fmt: skip

@@ -5,6 +5,7 @@ the same everywhere, and a smaller one lies within a larger. What was made of th
 their digest.
 """
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -229,9 +230,10 @@ def _questions(request: DataRequest, _: Task, model: Model, beside: Sequence[Pat
         spans: list[squad.Span] = []
         places: list[int] = []
         split = opened.tokenize(vocabulary, [text for one in asked for text in (one.question.lstrip(), one.context)])
+        windows = functools.lru_cache(maxsize=64)(bert.windows)  # many ask about one text
         for place, (question, context) in enumerate(zip(split[::2], split[1::2], strict=True)):
             words = question.ids[: min(bert.LONGEST_QUESTION, length // 2)]  # a small network has little room
-            for window in bert.windows(len(words), len(context.ids), length):
+            for window in windows(len(words), len(context.ids), length):
                 part = slice(window.first, window.first + window.count)
                 made.append(bert.record(items.record_of(model), vocabulary, words, context.ids[part]))
                 spans.append(squad.Span(window.begins, window.counts, context.starts[part], context.ends[part]))

@@ -28,7 +28,6 @@ from levelfield.zoo import bits
 from levelfield.zoo.spec import DTYPES, FLOATING, Model, Own, OwnInput
 from levelfield.zoo.weights import SEED, Arrays
 
-
 _MOST_HEADER_BYTES = 10_000
 _HEADER = re.compile(
     rb"'descr': *'(?P<descr>[<>|=]?(?:[iu][1248]|f[248]|b1|c8|c16))'|'fortran_order': *(?P<order>True|False)"
