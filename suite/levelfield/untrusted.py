@@ -92,10 +92,7 @@ def make_inside(folder: Path, root: Path) -> None:
 
 
 def limit_access(copy: Path) -> None:
-    """Let nobody but workers and their user read a copy, a file or a folder, of what a user gave.
-
-    Who may read its source is not known from its mode: a folder above it may let nobody through.
-    """
+    """Let workers and their user alone read a copy: who may read its source, its mode alone does not say."""
     copy.chmod(0o700 if copy.is_dir() else 0o600)
     if os.getuid() == 0:
         with contextlib.suppress(OSError):  # a user namespace without that user, where there are no such workers

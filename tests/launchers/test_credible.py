@@ -85,7 +85,7 @@ def window_with(**fields: Any) -> Measured:
     return Measured(msgspec.structs.replace(WINDOW, **fields))
 
 
-def probed(*libraries: Library, variables: int = 0, held: dict[str, str] = {}) -> Probed:
+def probed(*libraries: Library, variables: int = 0, **held: str) -> Probed:
     environment = {f"E{each}": "x" for each in range(variables)}
     return Probed(Memory(1, 1, "VmHWM"), libraries, held, environment, (0,), "3.11", 1)
 
@@ -123,6 +123,7 @@ def probed(*libraries: Library, variables: int = 0, held: dict[str, str] = {}) -
         (Polled(10**13), "a probe that took longer than the time since it was asked for"),
         (changed(LOADED, settings={str(each): "" for each in range(10_000)}), "more facts than a launch has"),
         (changed(LOADED, settings={"x" * 451: "y"}), "a name without end"),
+        (Sensed((), {f"v{each}": "<" * 100_000 for each in range(3)}), "more than an export has to say"),
         (probed(Library("lib", "/lib", "x" * 451)), "a name without end"),
         (Verified((1,) * 70 + (2,), b"\0" * 8), "a shape that no array has"),
         (Verified((0, 2**61, 2**61), b""), "a shape that no array has"),
@@ -247,10 +248,10 @@ HELD = {"jax": "0.9.1", "numpy": "2.4.6"}
 @pytest.mark.parametrize(
     ("replies", "says"),
     [
-        ((changed(LOADED, version="0.9.1+x"), probed(Library("a", "jax/a.so", "framework"), held=HELD)), ""),
+        ((changed(LOADED, version="0.9.1+x"), probed(Library("a", "jax/a.so", "framework"), **HELD)), ""),
         ((changed(LOADED, version="9.9"),), "a version that its image does not hold"),
         ((changed(LOADED, version="0.9.1"), changed(LOADED, version="2.4.6")), "another version than before"),
-        ((probed(held=HELD | {"jax": "9.9"}),), "what its image does not hold"),
+        ((probed(jax="9.9", numpy="2.4.6"),), "what its image does not hold"),
         ((probed(Library("a", "torch/a.so", "framework")),), "what its image does not hold"),
         ((Measured(WINDOW), window_with(user_ns=1), Measured(WINDOW)), "measured before, to the nanosecond"),
         ((TRAINED, TRAINED), "measured before, to the nanosecond"),

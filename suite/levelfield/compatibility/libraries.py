@@ -72,10 +72,7 @@ def _fires(rule: Rule, versions: Mapping[str, str], gpus: Sequence[Gpu], precisi
 
 
 def not_held(version: str, loaded: Iterable[Library], held: Mapping[str, str]) -> Iterator[str]:
-    """Say what a launch reports that its image does not hold: its version, and the frameworks that it loaded.
-
-    `held`: distribution to version.
-    """
+    """Say which version and frameworks a launch reports that its image does not hold (distribution to version)."""
     if version and version.partition("+")[0] not in {each.partition("+")[0] for each in held.values()}:
         yield f"in version {version}"
     packages = {name.replace("-", "_") for name in held}

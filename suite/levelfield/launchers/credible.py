@@ -19,6 +19,7 @@ from levelfield.record.measured import Evaluation, Library, MachineProbe, Startu
 from levelfield.worker.messages import (
     Converged,
     Driven,
+    Exported,
     Failed,
     Loaded,
     Measured,
@@ -29,6 +30,7 @@ from levelfield.worker.messages import (
     Profiled,
     Reply,
     RooflineMeasured,
+    Sensed,
     Trained,
     Verified,
 )
@@ -57,7 +59,6 @@ MEMORY_BYTES = CPUS * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 MAX_AXES = 32
-"""Of an array: every NumPy makes one of so many."""
 
 
 def implausibility(reply: Reply, elapsed_ns: int) -> str:
@@ -66,9 +67,7 @@ def implausibility(reply: Reply, elapsed_ns: int) -> str:
 
 
 class Amounts:
-    """What the workers of a run have reported for its record, by arm, so that a record can be read that they lead to.
-
-    And so that the record agrees with itself (`share.contradictions`).
+    """What the workers of a run have reported for its record, by arm: what they lead to can be read, and agrees.
 
     `arms`: number of the run's arms; none that stays below its share pays for what others report.
     """
@@ -162,7 +161,7 @@ def _numbers(reply: Reply) -> str:
 
 
 def _is_shape(sizes: tuple[int, ...]) -> bool:
-    """Return whether NumPy can make an array of this shape, of the longest type: it counts the bytes past zeros."""
+    """Return whether every NumPy makes an array of this shape, of the longest type: it counts bytes past zeros."""
     return len(sizes) <= MAX_AXES and 8 * math.prod(max(each, 1) for each in sizes) <= MAX_NUMBER
 
 
@@ -170,6 +169,10 @@ def _times(reply: Reply, most_ns: float) -> str:
     match reply:
         case Loaded() | Probed() if _facts(reply) > bounds.MAX_LAUNCH_FACTS // 2:
             return "more facts than a launch has"
+        case Exported() | Sensed() if (
+            len(msgspec.json.encode(msgspec.structs.replace(reply, answers=()))) > MAX_TEXT // 4
+        ):
+            return "more than an export has to say"
         case Failed() if reply.kind not in FAILURES:
             return "a kind of failure that there is not"
         case Loaded():

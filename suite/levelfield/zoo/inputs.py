@@ -135,11 +135,7 @@ def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
 
 
 def _header(file: BinaryIO) -> tuple[np.dtype[Any], Literal["C", "F"], tuple[int, ...]]:
-    """Read the header of a NumPy file: type, order and shape.
-
-    NumPy's own reader evaluates it, and raises whatever that does. Raises ValueError: it is none, or of another type
-    than a model takes.
-    """
+    """Return type, order and shape of a NumPy file; raises ValueError, where NumPy's own reader evaluates the text."""
     start = file.read(8)
     length = int.from_bytes(file.read(2 if start[6:7] == b"\x01" else 4), "little")
     said = file.read(length) if start[:6] == b"\x93NUMPY" and length <= _MOST_HEADER_BYTES else b""

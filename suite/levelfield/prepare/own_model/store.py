@@ -335,7 +335,7 @@ def _keep_values(path: Path) -> str:
 
 def _shown(path: Path) -> str:
     """Return a file's name as a record may hold it: bytes that are no text, and signs that are none, are replaced."""
-    return printable(path.name.encode(errors="replace").decode())
+    return printable(path.name.encode(errors="replace").decode()).replace("\n", " ")
 
 
 def _values_file(sha256: str) -> Path:

@@ -57,7 +57,6 @@ class Mapped:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the file, which takes seconds for every few gigabytes."""
         digest = hashlib.sha256()
         for start in range(0, self.size_bytes, _CHUNK):
             digest.update(self._whole[start : start + _CHUNK])
@@ -136,7 +135,7 @@ class Folder(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> dict[str, str]:
-        """Name to SHA-256; the tensors' files are hashed when this is asked first."""
+        """Name to SHA-256, which takes seconds for every few gigabytes."""
         return self.small | {file: mapped.sha256 for file, mapped in self.tensors.values()}
 
     @property
@@ -219,7 +218,7 @@ def _is_folder(path: Path) -> bool:
 
 def shown(text: str) -> str:
     """Return a stranger's text as a message or a record may hold it: short, and of characters that are signs."""
-    return printable(text.encode(errors="replace").decode())[:120]
+    return printable(text.encode(errors="replace").decode()).replace("\n", " ")[:120]
 
 
 def _require_safetensors(path: Path) -> None:

@@ -26,10 +26,9 @@ from levelfield.zoo import models, own_weights, weights
 from levelfield.zoo.spec import Model, Parameter
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_ANY = "0" * 64
+_ANY = "0" * own_weights.DIGITS
 """In the place of a digest that is not known yet."""
 MOST_BESIDE_BYTES = 1 << 30
-"""Of tensors that are not read, where they are more than those that are."""
 
 
 def read(
@@ -79,12 +78,15 @@ def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ..
 
 def _keep(found: Folder, family: Family, config: msgspec.Struct, taking: str) -> OwnWeights:
     sizes = family.sizes(config, found.shapes)
-    model = _network(found, own_weights.name_of(taking, _ANY, sizes))
+    try:
+        model = models.get(own_weights.name_of(taking, _ANY, sizes))
+    except (ValueError, msgspec.ValidationError) as error:
+        raise _strange(found, str(error)) from error
     placed = _placed(family, config, sizes, model, found)
     _check_size(found, placed, model)
     sha256 = digest_of(found.files)  # the files may be large: all that can be refused is refused before
     name = own_weights.name_of(taking, sha256, sizes)
-    model = _network(found, name)
+    model = models.get(name)
     described = OwnWeights(
         model=name,
         family=family.model_type,
@@ -105,22 +107,15 @@ def _keep(found: Folder, family: Family, config: msgspec.Struct, taking: str) ->
     return described
 
 
-def _network(found: Folder, name: str) -> Model:
-    try:
-        return models.get(name)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise _strange(found, str(error)) from error
-
-
 def _check_size(found: Folder, placed: dict[str, str], model: Model) -> None:
-    """Refuse files with far more than the network's tensors, and a network that is not kept and has no room here."""
+    """Refuse far more than the network's tensors, and a network that is not kept and has no room here."""
     needed = sum(end - begin for begin, end in (found.stored(each).data_offsets for each in placed.values()))
     if found.size_bytes > 2 * needed + MOST_BESIDE_BYTES:
         raise LevelfieldError(
             f"The files of {found.name} have {found.size_bytes:,} bytes, and its network needs {needed:,} of them.",
             fix="Save the network alone: model.save_pretrained(…).",
         )
-    kept = file_of(model.name.replace(_ANY[: own_weights.DIGITS], "?" * own_weights.DIGITS, 1))
+    kept = file_of(model.name.replace(_ANY, "?" * len(_ANY), 1))
     if not any(kept.parent.glob(kept.name)):
         check_space(found.name, cache_folder("artifacts"), 4 * model.parameter_count)
 
