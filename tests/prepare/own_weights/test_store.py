@@ -1,6 +1,7 @@
 """Weights are kept under names that say what they are; what a record says of them is held against what is kept."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.machine import findings
 from levelfield.plan import Selection, make
-from levelfield.prepare.own_weights import store
+from levelfield.prepare.own_weights import families, store
 from levelfield.prepare.own_weights.folder import Mapped
 from levelfield.record.schema import OwnWeights
 from levelfield.zoo import models as zoo
 from levelfield.zoo import weights
+from levelfield.zoo.resnet50 import Sizes
 from tests.prepare.own_weights import saved
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -92,6 +94,12 @@ def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> N
     assert "config.json" in refused(path).message
 
 
+def test_names_of_layers_are_made_once_for_all_tensors() -> None:
+    made: list[object] = []
+    tensors = families._by_layer(lambda sizes: made.append(sizes) or {"a": "b"})
+    assert (tensors(Sizes(), "a.weight"), tensors(Sizes(), "a.bias"), len(made)) == (("b.weight",), ("b.bias",), 1)
+
+
 @pytest.mark.parametrize(
     ("name", "dtype", "says"),
     [
@@ -108,18 +116,14 @@ def test_no_file_is_hashed_that_is_refused(
     if not name:
         monkeypatch.setattr(findings, "disk", lambda *_: findings.bad("disk", "It is full.", "Free some."))
     file = saved.bert(tmp_path / "bert") / "model.safetensors"
-    content, large = file.read_bytes(), 4 << 30
+    content, large = file.read_bytes(), 4 << 30 if name else 0
     length = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:length])
-    header.pop(name, None)
     at = len(content) - length if dtype != "F4" else 0
+    header = json.loads(content[8:length]) if at else {}
     if name:
-        header[name] = {"dtype": dtype, "shape": [large if dtype == "U8" else 64], "data_offsets": [at, at + large]}
-    if dtype == "F4":
-        header = {name: header[name]}
-    with file.open("wb") as copy:
-        copy.write(saved.framed(json.dumps(header).encode(), content[length:][:at]))
-        copy.truncate(copy.tell() + (large if name else 0))
+        header[name] = {"dtype": dtype, "shape": [large], "data_offsets": [at, at + large]}
+    file.write_bytes(saved.framed(json.dumps(header).encode(), content[length:][:at]))
+    os.truncate(file, file.stat().st_size + large)
     assert says in refused(file.parent).message
 
 

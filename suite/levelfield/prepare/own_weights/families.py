@@ -4,6 +4,7 @@ For text BERT with and without a head, and Llama; for images, each `…ForImageC
 MobileNetV2 and ViT.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeAlias
 
@@ -221,10 +222,11 @@ _Counts = Annotated[tuple[int, ...], Meta(min_length=1, max_length=4)]
 
 def _by_layer(names: Callable[[Any], dict[str, str]]) -> Callable[[Any, str], tuple[str, ...]]:
     """Return how tensors are called where the zoo knows what the library calls the layer of each."""
+    of_layers = functools.lru_cache(maxsize=1)(names)
 
     def tensors(sizes: msgspec.Struct, name: str) -> tuple[str, ...]:
         layer, _, part = name.rpartition(".")
-        return (f"{names(sizes)[layer]}.{part}",)
+        return (f"{of_layers(sizes)[layer]}.{part}",)
 
     return tensors
 
