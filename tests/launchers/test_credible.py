@@ -85,9 +85,9 @@ def window_with(**fields: Any) -> Measured:
     return Measured(msgspec.structs.replace(WINDOW, **fields))
 
 
-def probed(*libraries: Library, variables: int = 0, **held: str) -> Probed:
+def probed(*libraries: Library, variables: int = 0, held: dict[str, str] | None = None) -> Probed:
     environment = {f"E{each}": "x" for each in range(variables)}
-    return Probed(Memory(1, 1, "VmHWM"), libraries, held, environment, (0,), "3.11", 1)
+    return Probed(Memory(1, 1, "VmHWM"), libraries, held or {}, environment, (0,), "3.11", 1)
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ HELD = {"jax": "0.9.1", "numpy": "2.4.6"}
 @pytest.mark.parametrize(
     ("replies", "says"),
     [
-        ((changed(LOADED, version="0.9.1+x"), probed(Library("a", "jax/a.so", "framework"), **HELD)), ""),
+        ((changed(LOADED, version="0.9.1+x"), probed(Library("a", "jax/a.so", "framework"), held=HELD)), ""),
         ((changed(LOADED, version="9.9"),), "a version that its image does not hold"),
         ((changed(LOADED, version="0.9.1"), changed(LOADED, version="2.4.6")), "another version than before"),
-        ((probed(jax="9.9", numpy="2.4.6"),), "what its image does not hold"),
+        ((probed(held=HELD | {"jax": "9.9"}),), "what its image does not hold"),
         ((probed(Library("a", "torch/a.so", "framework")),), "what its image does not hold"),
         ((Measured(WINDOW), window_with(user_ns=1), Measured(WINDOW)), "measured before, to the nanosecond"),
         ((TRAINED, TRAINED), "measured before, to the nanosecond"),
