@@ -73,6 +73,10 @@ def changed(path: Path, **fields: Any) -> Path:
         ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'"),
         ({"hidden_size": -64}, "Expected `int` >= 1"),
         ({"num_attention_heads": 5}, "not divided into 5 heads"),
+        (
+            {"model_type": "llama", "hidden_act": "silu", "num_attention_heads": 0, "head_dim": 0},
+            "not divided into 0 heads",
+        ),
         ({"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 256}, "parameters"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
         ({"num_hidden_layers": 3}, "holds no tensor encoder.layer.2"),

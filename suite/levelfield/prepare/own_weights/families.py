@@ -178,7 +178,7 @@ def _llama_sizes(config: LlamaConfig, _: Shapes) -> LlamaSizes:
         require("rope_type", kind, "default")
     given = config.rope_theta if config.rope_theta is not None and not config.rope_parameters else rotary.rope_theta
     heads = config.num_attention_heads
-    if config.head_dim is None and (heads < 1 or config.hidden_size % heads):
+    if not config.head_dim and (heads < 1 or config.hidden_size % heads):
         raise ValueError(f"a width of {config.hidden_size} is not divided into {heads} heads")
     sizes = LlamaSizes(
         layers=config.num_hidden_layers,

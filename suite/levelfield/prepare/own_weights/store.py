@@ -242,7 +242,7 @@ def _config(family: Family, found: Folder) -> msgspec.Struct:
         family.check(config)
         sizes = family.sizes(config, found.shapes)
         msgspec.convert(msgspec.to_builtins(sizes), type(sizes))  # checks the bounds
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError) as error:
         raise _strange(found, str(error)) from error
     return config
 
