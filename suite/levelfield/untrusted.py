@@ -91,11 +91,10 @@ def make_inside(folder: Path, root: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def limit_access(copy: Path, source_mode: int) -> None:
-    """Let nobody but workers read a copy who may not read its source."""
-    public = source_mode & stat.S_IROTH
-    copy.chmod(source_mode & (0o644 if public else 0o600))
-    if not public and os.getuid() == 0:
+def limit_access(copy: Path) -> None:
+    """Let workers and their user alone read a copy: who may read its source, its mode alone does not say."""
+    copy.chmod(0o700 if copy.is_dir() else 0o600)
+    if os.getuid() == 0:
         with contextlib.suppress(OSError):  # a user namespace without that user, where there are no such workers
             os.chown(copy, NOBODY, NOBODY)
 

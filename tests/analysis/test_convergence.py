@@ -124,6 +124,9 @@ def test_an_arm_that_never_gets_there_has_failed(run: Run) -> None:
     assert (torch.time_ns, torch.steps, torch.seeds_reached) == (None, None, 0)
     assert torch.accuracy is not None
     assert analyse(found).exit_code == 1
+    alone = msgspec.structs.replace(found.blocks[0], arms=tuple(a for a in found.blocks[0].arms if a.id == "torch"))
+    analysis = analyse(msgspec.structs.replace(found, blocks=(alone,)))
+    assert "whose answer is equal" in analysis.convergence[0].unranked_reason
 
 
 def test_a_seed_that_diverges_is_counted_and_costs_its_own_arm_only(run: Run) -> None:

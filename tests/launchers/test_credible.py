@@ -1,5 +1,6 @@
 """Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from levelfield.backends.profiling.operators import Operator
 from levelfield.launchers import credible
+from levelfield.prepare.own_model import reference
 from levelfield.record import bounds, files, page, schema
 from levelfield.record.measured import (
     Absent,
@@ -83,6 +85,11 @@ def window_with(**fields: Any) -> Measured:
     return Measured(msgspec.structs.replace(WINDOW, **fields))
 
 
+def probed(*libraries: Library, variables: int = 0, held: dict[str, str] | None = None) -> Probed:
+    environment = {f"E{each}": "x" for each in range(variables)}
+    return Probed(Memory(1, 1, "VmHWM"), libraries, held or {}, environment, (0,), "3.11", 1)
+
+
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
@@ -115,6 +122,14 @@ def window_with(**fields: Any) -> Measured:
         (window_with(minor_faults=10**15), "more switches and page faults than fit into it"),
         (Polled(10**13), "a probe that took longer than the time since it was asked for"),
         (changed(LOADED, settings={str(each): "" for each in range(10_000)}), "more facts than a launch has"),
+        (changed(LOADED, settings={"x" * 451: "y"}), "a name without end"),
+        (Sensed((), {f"v{each}": "<" * 100_000 for each in range(3)}), "more than an export has to say"),
+        (probed(Library("lib", "/lib", "x" * 451)), "a name without end"),
+        (Verified((1,) * 70 + (2,), b"\0" * 8), "a shape that no array has"),
+        (Verified((0, 2**61, 2**61), b""), "a shape that no array has"),
+        (Verified((), b"", outputs=(Output((1,) * 33, "<f8", b"\0" * 8, exact=False),)), "a shape that no array has"),
+        (Predicted((0, 2**60 + 1), b"", ""), "a shape that no array has"),
+        (changed(TRAINED, points=(Evaluation(0, 100, 2.0, 0.5),)), "back in time"),
     ],
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
@@ -227,15 +242,42 @@ def window(calls: int, before: int) -> Measured:
     return window_with(samples_ns=(1,) * calls, rewarm_ns=(1,) * before, window_ns=calls)
 
 
-def probed(libraries: int, variables: int) -> Probed:
-    environment = {f"E{each}": "x" for each in range(variables)}
-    return Probed(Memory(1, 1, "VmHWM"), (Library("lib", "/lib", "MKL"),) * libraries, {}, environment, (0,), "3.11", 1)
+HELD = {"jax": "0.9.1", "numpy": "2.4.6"}
+
+
+@pytest.mark.parametrize(
+    ("replies", "says"),
+    [
+        ((changed(LOADED, version="0.9.1+x"), probed(Library("a", "jax/a.so", "framework"), held=HELD)), ""),
+        ((changed(LOADED, version="9.9"),), "a version that its image does not hold"),
+        ((changed(LOADED, version="0.9.1"), changed(LOADED, version="2.4.6")), "another version than before"),
+        ((probed(held=HELD | {"jax": "9.9"}),), "what its image does not hold"),
+        ((probed(Library("a", "torch/a.so", "framework")),), "what its image does not hold"),
+        ((Measured(WINDOW), window_with(user_ns=1), Measured(WINDOW)), "measured before, to the nanosecond"),
+        ((TRAINED, TRAINED), "measured before, to the nanosecond"),
+    ],
+)
+def test_no_reply_makes_a_record_contradict_itself(replies: Sequence[Reply], says: str) -> None:
+    amounts = credible.Amounts(1)
+    *before, last = (amounts.excess("jax", each, HELD) for each in replies)
+    assert not any(before)
+    assert says in last
+    assert bool(says) == bool(last)
+
+
+@pytest.mark.parametrize("shape", [(), (1,) * credible.MAX_AXES, (0, 2**59), (0, 1, 2**58, 2)])
+def test_a_shape_that_passes_is_one_of_an_array(shape: tuple[int, ...]) -> None:
+    values = b"\0" * 8 * math.prod(shape)
+    assert credible.implausibility(Verified(shape, values), SECOND_NS) == ""
+    found = reference.array(Output(shape, "<f8", values, exact=False))
+    assert found is not None
+    assert found.shape == shape
 
 
 COUNTS = st.integers(0, 400)
 REPORTS = st.one_of(
     st.builds(window, st.integers(1, 400), COUNTS),
-    st.builds(probed, COUNTS, COUNTS),
+    st.builds(lambda count, more: probed(*(Library("lib", "/lib", "MKL"),) * count, variables=more), COUNTS, COUNTS),
     st.builds(lambda count: changed(LOADED, settings={f"s{each}": "1" for each in range(count)}), COUNTS),
     st.builds(lambda text: Failed("error", text, text), st.text(max_size=3000)),
 )

@@ -15,7 +15,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher
 from levelfield.launchers.protocol import LaunchSpec
-from levelfield.launchers.volumes import sees_our_files
+from levelfield.launchers.volumes import Volumes, sees_our_files
 from levelfield.machine.engine import mark_of
 from levelfield.record.schema import Image
 from tests.engines import PrivateEngine, containers, none_left
@@ -89,6 +89,16 @@ def test_an_engine_that_sees_our_files_is_given_folders(engine: docker.DockerCli
     one.stop()
     assert none_left(engine)
     assert not [each for each in (place / "cache" / "temporary").iterdir() if each.is_dir()]
+
+
+def test_a_link_that_an_earlier_worker_left_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Volumes, "_writable", lambda *_: "levelfield-0")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "cache" / ".volume").symlink_to(tmp_path / "precious")
+    assert Volumes(docker.DockerClient(), {}, USER)._cache(tmp_path / "cache", "image") == "levelfield-0"
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert (tmp_path / "cache" / ".volume").read_text() == "levelfield-0"
 
 
 @pytest.mark.extended

@@ -1,4 +1,6 @@
+import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,3 +93,31 @@ def test_values_of_ones_own_are_taken_in_turn(tmp_path: Path) -> None:
         found = inputs.make_own(whole, start, 1)["x"]
         np.testing.assert_array_equal(found, np.arange(6).reshape(3, 2))
         assert type(found) is np.ndarray, "not a view of the file"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(
+            f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}"
+            for shape in ("(9223372036854775808,)", "(True, 8)", "((((8,),),),)", "(8,", "(3, 2)", "(0, 2)", "(-1, 2)")
+        ),
+        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }", "{'fortran_order': False, 'shape': (1, 2), }",
+        "(((", "-" * 9000 + "1", "{" * 60_000, "", "__import__('os').abort()",
+        "{'descr': '<f4', 'shape': (" + " " * 9000,
+    ],
+    ids=lambda header: header[-40:].strip(),
+)  # fmt: skip
+def test_a_file_of_values_is_read_or_refused_in_a_sentence(tmp_path: Path, header: str) -> None:
+    (tmp_path / "x.npy").write_bytes(
+        b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + b"\0" * 16
+    )
+    with pytest.raises(ValueError, match=r"^It (holds|is|says).*\.$"):
+        inputs.read(tmp_path / "x.npy", OwnInput("x", "float32", (2,), batched=True))
+
+
+@pytest.mark.parametrize("array", [np.asfortranarray([[1, 2], [3, 4]], ">f4"), np.ones((5, 2), np.float32)])
+def test_what_numpy_saves_is_read(tmp_path: Path, array: np.ndarray[Any, Any]) -> None:
+    np.save(tmp_path / "x.npy", array)
+    found = inputs.read(tmp_path / "x.npy", OwnInput("x", "float32", (2,), batched=True))
+    np.testing.assert_array_equal(found, array)

@@ -140,23 +140,14 @@ def windows(question: int, text: int, length: int) -> tuple[Window, ...]:
         if start + count >= text:
             break
         start += min(count, STRIDE)
+    fullest = [(-1.0, 0)] * text
+    for number, (first, count) in enumerate(spans):
+        for position in range(first, first + count):
+            # A piece has the most around it by the smaller side, and a little by the window's length.
+            score = min(position - first, first + count - 1 - position) + 0.01 * count
+            if score > fullest[position][0]:
+                fullest[position] = score, number
     return tuple(
-        Window(
-            first,
-            count,
-            question + 2,
-            tuple(_fullest(spans, position) == number for position in range(first, first + count)),
-        )
+        Window(first, count, question + 2, tuple(each == number for _, each in fullest[first : first + count]))
         for number, (first, count) in enumerate(spans)
     )
-
-
-def _fullest(spans: Sequence[tuple[int, int]], position: int) -> int:
-    """Return the window in which a piece has the most around it: the smaller side counts, and a little the length."""
-    scores = [
-        min(position - first, first + count - 1 - position) + 0.01 * count
-        if first <= position < first + count
-        else -1.0
-        for first, count in spans
-    ]
-    return scores.index(max(scores))

@@ -50,8 +50,11 @@ def list_pictures(folder: Path, classes: int) -> tuple[Picture, ...]:
 
 
 def root_of(folder: Path) -> Path:
-    """Return the folder that the names of `list_pictures` are relative to."""
-    return (folder / "val" if (folder / "val").is_dir() else folder).resolve()
+    """Return the folder that the names of `list_pictures` are relative to; raises UnusableError where it is a link."""
+    root = (folder / "val" if (folder / "val").is_dir() else folder).resolve()
+    if not root.is_relative_to(folder.resolve()):
+        raise UnusableError(f"{shown(folder.name)} has a folder val that is a link to another folder: name that one.")
+    return root
 
 
 def _by_folder(root: Path, folders: list[str], classes: int) -> tuple[Picture, ...]:

@@ -5,6 +5,7 @@ the same everywhere, and a smaller one lies within a larger. What was made of th
 their digest.
 """
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -162,7 +163,7 @@ class _Making(NamedTuple):
         with preprocessor.opened(self.launcher, self.image, self.artifacts) as opened:
             made = source.make(opened)
             sha256 = _write(path, items.record_of(model), made)
-            limit_access(path, 0o600)  # whatever may read the data set
+            limit_access(path)
             kept = _Kept(sha256, made.total, dict(opened.versions), made.spans, made.asked)
         write_atomically(path.with_suffix(".json"), msgspec.json.encode(kept))
         return relative, kept
@@ -229,9 +230,10 @@ def _questions(request: DataRequest, _: Task, model: Model, beside: Sequence[Pat
         spans: list[squad.Span] = []
         places: list[int] = []
         split = opened.tokenize(vocabulary, [text for one in asked for text in (one.question.lstrip(), one.context)])
+        windows = functools.lru_cache(maxsize=64)(bert.windows)  # many ask about one text
         for place, (question, context) in enumerate(zip(split[::2], split[1::2], strict=True)):
             words = question.ids[: min(bert.LONGEST_QUESTION, length // 2)]  # a small network has little room
-            for window in bert.windows(len(words), len(context.ids), length):
+            for window in windows(len(words), len(context.ids), length):
                 part = slice(window.first, window.first + window.count)
                 made.append(bert.record(items.record_of(model), vocabulary, words, context.ids[part]))
                 spans.append(squad.Span(window.begins, window.counts, context.starts[part], context.ends[part]))
@@ -295,7 +297,7 @@ def _vocabulary(folder: Path, beside: Sequence[Path], model: Model) -> Vocabular
 def _write(path: Path, dtype: np.dtype[Any], made: _Made) -> str:
     """Write a NumPy file of records, whole or not at all; return its SHA-256."""
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (made.total,)}
-    with replacing(path) as file:
+    with replacing(path, 0o600) as file:
         np.lib.format.write_array_header_1_0(file, header)
         for part in made.parts:
             file.write(part.tobytes())

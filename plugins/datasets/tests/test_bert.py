@@ -1,4 +1,5 @@
 import collections
+import time
 
 import numpy as np
 import pytest
@@ -49,6 +50,12 @@ def test_windows_are_those_of_the_published_code(text: int, question: int) -> No
     assert {each.begins for each in found} == {question + 2}
     counted = [each.first + at for each in found for at, counts in enumerate(each.counts) if counts]
     assert sorted(counted) == list(range(text))
+
+
+def test_a_long_text_takes_time_as_its_length() -> None:
+    began, pieces = time.process_time(), 200_000
+    assert sum(sum(each.counts) for each in bert.windows(10, pieces, 384)) == pieces
+    assert time.process_time() - began < 20
 
 
 def test_without_room_nothing_is_made() -> None:

@@ -80,6 +80,10 @@ def pictures(root: Path, *names: str, **texts: str) -> list[tuple[str, int]]:
 def test_pictures_are_listed_with_their_classes(tmp_path: Path) -> None:
     val = ("val/n2/b.JPEG", "val/n1/c.jpeg", "val/n1/notes.txt", "val/.cache/x.JPEG")
     assert pictures(tmp_path / "sorted", *val, n="2") == [("n1/c.jpeg", 0), ("n2/b.JPEG", 1)]
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "val").symlink_to(tmp_path / "sorted" / "val")
+    with pytest.raises(UnusableError, match="a link to another folder"):
+        pictures(tmp_path / "linked", n="2")
     listed = pictures(tmp_path / "classes", "n1/a.jpg", "n2/b.jpg", classes="n0\nn2\nn1\n", n="3")
     assert listed == [("n1/a.jpg", 2), ("n2/b.jpg", 1)]
     flat = pictures(tmp_path / "flat", "b.JPEG", "a.JPEG", val_map="b.JPEG 65\na.JPEG 970\n", n="1000")

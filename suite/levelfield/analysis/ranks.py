@@ -69,6 +69,8 @@ def _why_unranked(rows: Collection[types.RankedRow]) -> str:
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:
         return Counter(shown).most_common(1)[0][0]
+    if any(row.parity is not None and row.parity.equal for row in rows):
+        return "no arm whose answer is equal to the reference has a figure"
     return "no arm gave an answer equal to the reference"
 
 

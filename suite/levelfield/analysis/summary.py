@@ -17,6 +17,7 @@ from levelfield.analysis import Analysis, collect, environment, machine, ranks
 from levelfield.analysis.types import AnyRow, Canary, Estimate, Row, Standing, WindowsOf, compared
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
+from levelfield.record.bounds import MAX_NAME
 from levelfield.record.schema import (
     Absent,
     Arm,
@@ -51,10 +52,11 @@ Metric: TypeAlias = Literal[
 ]
 Unit: TypeAlias = Literal["ns", "items/s", "bytes"]
 
-_Name = Annotated[str, msgspec.Meta(max_length=500)]
+_Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 _Value = Annotated[str, msgspec.Meta(max_length=environment.LONGEST)]
 _Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
-_Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
+_BEYOND = 1e30
+_Positive = Annotated[float, msgspec.Meta(gt=0, lt=_BEYOND)]
 _MOST = 20_000
 
 
@@ -186,7 +188,7 @@ def _result(
 
 
 def _sound(value: float | None) -> bool:
-    return value is not None and 0 < value < math.inf
+    return value is not None and 0 < value < _BEYOND
 
 
 _MEASURES: dict[Sample, tuple[Metric, Unit]] = {

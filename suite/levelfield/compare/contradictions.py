@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_version
 from levelfield.analysis.collect import launches, turns
 from levelfield.analysis.status import AB
 from levelfield.compare import answers
+from levelfield.compatibility.libraries import not_held
 from levelfield.errors import one_line
 from levelfield.images.catalogue import stem
 from levelfield.machine.counters import TICK_NS
@@ -46,9 +47,6 @@ _VERSION = re.compile(r"\d+(\.\w+)+")
 _BEFORE_MEASURING = ("image", "launch", "load")
 _SLACK_S = 2.0
 """Of moments that are written in whole seconds."""
-_COUNT = re.compile(r"\d+")
-_PLAIN = "everything in fp32"
-"""As backends say it (`backends.info`)."""
 
 
 def of(run: Run) -> Iterator[str]:
@@ -285,19 +283,14 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
             continue
         ran_in = (arm.image, stem(arm.variant, arm.version), arm.launcher or own)
         images = [each for each in run.images if (each.name, each.variant, each.launcher) == ran_in]
-        held = {version.partition("+")[0] for image in images for version in image.distributions.values()}
-        version = launch.framework_version
+        held = {name: version for image in images for name, version in image.distributions.items()}
         if not images:
             yield f"a launch of {one_line(launch.arm)} without an image"
-        elif not held and run.finished is None:
-            continue  # what an image holds is listed at the end of its first generation
+        elif not held and (run.finished is None or launch.memory is None or launch.failure is not None):
+            continue  # what an image holds is listed at the end of its first generation, by the first that is probed
         elif not all(image.unlocked for image in images):
-            if version and version.partition("+")[0] not in held:
-                yield f"{one_line(launch.arm)} in version {one_line(version)}, which its image does not hold"
-            packages = {name.replace("-", "_") for image in images for name in image.distributions}
-            frameworks = {each.path.partition("/")[0] for each in launch.libraries if each.kind == "framework"}
-            if not all(any(each.startswith(top) for each in packages) for top in frameworks):
-                yield f"{one_line(launch.arm)} loaded {one_line(', '.join(frameworks))}, which its image does not hold"
+            for said in not_held(launch.framework_version, launch.libraries, held):
+                yield f"{one_line(launch.arm)} {one_line(said)}, which its image does not hold"
 
 
 def _times(run: Run) -> Iterator[str]:
@@ -369,11 +362,8 @@ def _launch(block: Block, launch: Launch) -> Iterator[str]:
         yield f"more memory of {one_line(launch.arm)} than at its peak"
     if launch.arm == block.canary:
         return
-    count = _COUNT.match(launch.settings.get("threads", ""))
-    if count is not None and int(count[0]) != block.case.threads:
-        yield f"{one_line(launch.arm)} computed on {int(count[0])} threads"
-    if block.case.precision != "fp32" and launch.settings.get("precision") == _PLAIN:
-        yield f"{one_line(launch.arm)} computed everything in fp32"
+    if otherwise := block.case.otherwise(launch.settings):
+        yield f"{one_line(launch.arm)} computed {otherwise}"
 
 
 def _too_short(window: Window) -> bool:

@@ -71,6 +71,16 @@ def _fires(rule: Rule, versions: Mapping[str, str], gpus: Sequence[Gpu], precisi
     )
 
 
+def not_held(version: str, loaded: Iterable[Library], held: Mapping[str, str]) -> Iterator[str]:
+    """Say which version and frameworks a launch reports that its image does not hold (distribution to version)."""
+    if version and version.partition("+")[0] not in {each.partition("+")[0] for each in held.values()}:
+        yield f"in version {version}"
+    packages = {name.replace("-", "_") for name in held}
+    frameworks = {each.path.partition("/")[0] for each in loaded if each.kind == "framework"}
+    if not all(any(each.startswith(top) for each in packages) for top in frameworks):
+        yield f"loaded {', '.join(frameworks)}"
+
+
 _KINDS = {"CUDA", "cuDNN", "cuBLAS", "NCCL"}
 _OF_THE_DRIVER = re.compile(r"lib(cuda|nvidia-[a-z-]+|cudadebugger)\.so")
 """Libraries that come with the driver: no wheel has them."""

@@ -8,27 +8,33 @@ import itertools
 import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from levelfield.compatibility import libraries
 from levelfield.record import bounds
-from levelfield.record.measured import MachineProbe, Startup, Window
+from levelfield.record.measured import Evaluation, Library, MachineProbe, Startup, Window
 from levelfield.worker.messages import (
     Converged,
     Driven,
+    Exported,
     Failed,
     Loaded,
     Measured,
+    Output,
     Polled,
+    Predicted,
     Probed,
     Profiled,
     Reply,
     RooflineMeasured,
+    Sensed,
     Trained,
     Verified,
 )
+from levelfield.zoo.spec import OwnInput
 
 MAX_NUMBER = 2**62
 """Integers are below this, so that the sum of two still fits into the record (`record.files`)."""
@@ -52,13 +58,16 @@ MEMORY_BYTES = CPUS * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 """Of all processes that train together: each counts the pages that it shares."""
 
 
+MAX_AXES = 32
+
+
 def implausibility(reply: Reply, elapsed_ns: int) -> str:
     """Return what cannot be true of a reply, as a noun; empty where nothing is."""
     return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
 
 
 class Amounts:
-    """What the workers of a run have reported for its record, by arm, so that a record can be read that they lead to.
+    """What the workers of a run have reported for its record, by arm: what they lead to can be read, and agrees.
 
     `arms`: number of the run's arms; none that stays below its share pays for what others report.
     """
@@ -66,9 +75,27 @@ class Amounts:
     def __init__(self, arms: int) -> None:
         self._arms = arms
         self._by_arm: dict[str, Counter[str]] = {}
+        self._versions: dict[str, str] = {}
+        self._measured: set[tuple[str, object]] = set()
 
-    def excess(self, arm: str, reply: Reply) -> str:
-        """Count a reply; where it is too much for one record, return of what it is, as a noun, and do not count it."""
+    def excess(self, arm: str, reply: Reply, held: Mapping[str, str] = {}) -> str:
+        """Count a reply; where it does not fit into one record, return why, as a noun, and do not count it.
+
+        `held`: distribution to version, of the arm's image; empty: not known.
+        """
+        match reply:
+            case Loaded() if self._versions.setdefault(arm, reply.version) != reply.version:
+                return "another version than before"
+            case Loaded() if held and any(libraries.not_held(reply.version, (), held)):
+                return "a version that its image does not hold"
+            case Probed() if held and (
+                reply.distributions not in ({}, held) or any(libraries.not_held("", reply.libraries, held))
+            ):
+                return "what its image does not hold"
+            case Measured(window=measured) | Converged(points=measured) if measured:
+                if (arm, hash(measured)) in self._measured:
+                    return "what it measured before, to the nanosecond"
+                self._measured.add((arm, hash(measured)))
         own = Counter(_amounts(reply)) + self._by_arm.get(arm, Counter())
         others = sum((each for name, each in self._by_arm.items() if name != arm), Counter[str]())
         for what, most in bounds.REPORTED.items():
@@ -119,18 +146,33 @@ def _numbers(reply: Reply) -> str:
         elif isinstance(item, tuple):
             stack += (min(item), max(item)) if item and type(item[0]) is int else item
         elif isinstance(item, dict):
+            if max(map(len, item), default=0) > bounds.MAX_REPORTED_NAME:
+                return "a name without end"
             stack += (*item, *item.values())
         elif isinstance(item, msgspec.Struct):
+            if isinstance(item, Library) and len(item.kind) > bounds.MAX_REPORTED_NAME:
+                return "a name without end"
+            if isinstance(item, Verified | Predicted | Output | OwnInput) and not _is_shape(item.shape):
+                return "a shape that no array has"
             if any(type(item) is of and getattr(item, name) != sent for (of, name), sent in SUPERVISORS.items()):
                 return "a field that the supervisor sets"
             stack += (getattr(item, name) for name in item.__struct_fields__)
     return ""
 
 
+def _is_shape(sizes: tuple[int, ...]) -> bool:
+    """Return whether every NumPy makes an array of this shape, of the longest type: it counts bytes past zeros."""
+    return len(sizes) <= MAX_AXES and 8 * math.prod(max(each, 1) for each in sizes) <= MAX_NUMBER
+
+
 def _times(reply: Reply, most_ns: float) -> str:
     match reply:
         case Loaded() | Probed() if _facts(reply) > bounds.MAX_LAUNCH_FACTS // 2:
             return "more facts than a launch has"
+        case Exported() | Sensed() if (
+            len(msgspec.json.encode(msgspec.structs.replace(reply, answers=()))) > MAX_TEXT // 4
+        ):
+            return "more than an export has to say"
         case Failed() if reply.kind not in FAILURES:
             return "a kind of failure that there is not"
         case Loaded():
@@ -196,7 +238,7 @@ def _training(converged: Converged, most_ns: float) -> str:
         return "more steps than a training has"
     if any(not 0 <= each.accuracy <= 1 for each in points):
         return "an accuracy that is no share"
-    for before, after in itertools.pairwise(points):
-        if after.step <= before.step or after.elapsed_ns < before.elapsed_ns:
+    for before, after in itertools.pairwise((Evaluation(0, 0, 0.0, 0.0), *points)):
+        if after.step <= before.step or after.elapsed_ns <= before.elapsed_ns:
             return "a training that goes back in time"
     return _longer("a training", points[-1].elapsed_ns, most_ns) if points else ""

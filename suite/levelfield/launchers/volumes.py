@@ -24,7 +24,7 @@ from levelfield.images import loading
 from levelfield.images.engine import USER_PROXIES
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.machine.engine import ENGINE_ERRORS
-from levelfield.paths import cache_folder, temporary_folder
+from levelfield.paths import cache_folder, remove_tree, temporary_folder
 
 ARTIFACTS, CACHE, EXPORT = "/artifacts", "/cache", "/export"
 _VOLUME = ".volume"
@@ -103,7 +103,10 @@ class Volumes:
         if not marker.is_file() or folder not in self._caches:
             self._remove(self._caches.pop(folder, ""))
             self._caches[folder] = self._writable(CACHE, image)
-            marker.write_text(self._caches[folder])
+            remove_tree(folder)  # a worker of another engine may have left a link in it
+            folder.mkdir(exist_ok=True)
+            with marker.open("x") as file:
+                file.write(self._caches[folder])
         return self._caches[folder]
 
     def _create(self) -> str:

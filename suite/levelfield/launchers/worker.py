@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from levelfield.errors import shortened
+from levelfield.errors import one_line
 from levelfield.launchers import credible
 from levelfield.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
 from levelfield.launchers.disk_limit import CHECK_INTERVAL_S, DiskLimit
@@ -102,7 +102,7 @@ class Worker:
         reply = self._receive(timeout_s)
         if isinstance(reply, Failed):
             reply = Failed(
-                reply.kind, shortened(reply.message, MESSAGE_CHARS), reply.detail[-DETAIL_CHARS:], reply.settings
+                reply.kind, one_line(reply.message, MESSAGE_CHARS), reply.detail[-DETAIL_CHARS:], reply.settings
             )
             self._check_plausible(reply)
             raise WorkerError(reply.kind, reply.message, reply.detail, gone=False, settings=reply.settings)

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from levelfield import untrusted
 from levelfield.backends import registry
 from levelfield.backends.info import ONNX, FileFormat
 from levelfield.errors import LevelfieldError, explained, shortened
@@ -384,7 +385,8 @@ def let_export(
 
 
 def publish(out: Path, folder: Path) -> None:
-    """Move what was written to where workers read it, as a user without rights may."""
+    """Move what was written, which may be of a user's network, to where workers read it."""
+    untrusted.limit_access(out)
     remove_tree(folder)
     shutil.move(out, folder)
 

@@ -28,6 +28,8 @@ some three thousand launches in one precision."""
 
 MAX_LAUNCH_FACTS = 10_000
 """Of these, of one launch."""
+MAX_NAME, MAX_REPORTED_NAME = 500, 450
+"""Characters of a name in a run's summary, and of one that a worker reports, to which a summary adds a word."""
 MAX_WINDOW_CALLS = 1_000_000
 """Timed calls of one window, and calls before it: what a worker is asked for at the most."""
 SAMPLES_KEPT = 1_000

@@ -5,6 +5,8 @@ every arm, measured in rounds; a round is one turn of every arm, in random order
 not stored: `analysis` computes them from the record.
 """
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -135,6 +137,15 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def stays_on_device(self) -> bool:
         """Whether inputs and outputs stay in the GPU's memory: else copies would be most of what is timed."""
         return self.definition.on_device or (self.definition.operators and self.device != "cpu")
+
+    def otherwise(self, settings: Mapping[str, str]) -> str:
+        """Return how a launch computes, by its settings, that the case does not ask for; empty: it does not."""
+        count = re.match(r"[0-9]{1,9}", settings.get("threads", ""))
+        if count is not None and int(count[0]) != self.threads:
+            return f"on {int(count[0])} threads"
+        # As backends say it (`backends.info`).
+        plain = self.precision != "fp32" and settings.get("precision") == "everything in fp32"
+        return "everything in fp32" if plain else ""
 
     @property
     def per_item(self) -> bool:

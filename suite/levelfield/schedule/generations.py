@@ -373,9 +373,8 @@ class Generations:
         if probed is None or known:
             return
         self._known.add(image.tag)
-        self._journal.write(
-            ImageKnown(msgspec.structs.replace(image, distributions=probed.distributions, python=probed.python))
-        )
+        held = probed.distributions or self._resources.held(outcome.arm)
+        self._journal.write(ImageKnown(msgspec.structs.replace(image, distributions=held, python=probed.python)))
 
     def _live_canary(self, pace: Pace) -> Outcome:
         """Return the canary, launched once a run and again if it died."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from levelfield.launchers.protocol import READY_TIMEOUT_S, LaunchSpec, WorkerPaths
 from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
-from levelfield.plan import cpu_pinning
+from levelfield.plan import CANARY, cpu_pinning
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
 from levelfield.prepare.own_model import store
@@ -125,7 +125,7 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
     cache = cache_folder(resources, case, arm)
     cache.mkdir(parents=True, exist_ok=True)
-    cache.chmod(0o755)  # an earlier launch may have taken all rights away
+    cache.chmod(0o700)  # it may hold a user's weights, and an earlier launch may have taken all rights away
     os.utime(cache)  # it is in use
     launch = Launch(arm=arm.id, started=utc_now(), environment_padding_bytes=padding_bytes, cache_warm=_is_warm(cache))
     return Outcome(arm, case, launch)
@@ -137,7 +137,8 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
     spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
     try:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
-        outcome.worker.count_reports(functools.partial(resources.amounts.excess, outcome.arm.id))
+        held = resources.held(outcome.arm)
+        outcome.worker.count_reports(functools.partial(resources.amounts.excess, outcome.arm.id, held=held))
         outcome.worker.await_ready(READY_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "launch", error)
@@ -224,6 +225,9 @@ def _finish_load(outcome: Outcome) -> None:
     except WorkerError as error:
         fail(outcome, "load", error)
         return
+    if outcome.case.model != CANARY and (otherwise := outcome.case.otherwise(loaded.settings)):
+        fail(outcome, "load", WorkerError("protocol", f"{outcome.arm.id} loaded to compute {otherwise}."))
+        return
     start_ns = 0 if outcome.launch.served else outcome.worker.start_ns
     outcome.note(
         startup=msgspec.structs.replace(loaded.startup, start_ns=start_ns),
@@ -254,7 +258,7 @@ def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Out
         if outcome.worker is None:
             continue
         if (file := resources.file_of(case, outcome.arm)) is not None:
-            outcome.note(onnx_sha256=file.sha256)
+            outcome.note(onnx_sha256=file.sha256, weights_sha256="")
         elif not launch.weights_sha256 and outcome.hashed is None:
             outcome.note(weights_sha256=weights_sha256)
         elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):

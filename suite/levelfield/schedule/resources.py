@@ -11,6 +11,7 @@ import msgspec
 
 from levelfield import paths
 from levelfield.backends import registry
+from levelfield.images import catalogue
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.protocol import Launcher, WorkerPaths
 from levelfield.machine.fingerprint import machine_sha256
@@ -197,6 +198,10 @@ class RunResources(msgspec.Struct, frozen=True):
 
     def image(self, arm: Arm) -> Image:
         return self.images[arm.launcher, arm.image, arm.variant, arm.version]
+
+    def held(self, arm: Arm) -> dict[str, str]:
+        """Return what an arm's image holds by its lock, distribution to version; empty: no lock says it."""
+        return catalogue.lock(arm.image, arm.variant, arm.version).versions if self.image(arm).lock_sha256 else {}
 
     def launcher_of(self, arm: Arm) -> Launcher:
         return self.launchers[arm.launcher] if arm.launcher else self.launcher

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from levelfield.launchers.worker import WorkerError
 from levelfield.machine.disturbance import reasons
 from levelfield.machine.signals import Signals, difference
 from levelfield.paths import remove_tree
@@ -11,7 +12,7 @@ from levelfield.record.journal import Journal, LaunchDone
 from levelfield.record.schema import Arm, Block, Case, Convergence, Failure, Launch, Noise
 from levelfield.schedule.launches import bring_up, probe, require_same
 from levelfield.schedule.listener import ProgressListener
-from levelfield.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, shuffled, utc_now
+from levelfield.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, fail, shuffled, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder
 from levelfield.schedule.training_verification import check_update, judge_convergence
@@ -127,6 +128,9 @@ def _train(
         require_same(outcome, "weights", converged.weights_sha256, expected.weights_sha256)
         and require_same(outcome, "inputs", converged.inputs_sha256, expected.inputs_sha256)
     ):
+        return
+    if converged.points and converged.points[-1].step > goal.steps:
+        fail(outcome, "measure", WorkerError("protocol", f"{outcome.arm.id} took more steps than it was asked for."))
         return
     outcome.note(
         parity=judge_convergence(converged, updated, expected, goal, outcome.case.precision),

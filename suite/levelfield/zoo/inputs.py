@@ -14,9 +14,12 @@ divisors               of whole numbers: 1 or 2, of bool 1, of uint8 1 … 255, 
 =====================  =======================================================================================
 """
 
+import math
+import os
+import re
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +27,13 @@ import numpy.typing as npt
 from levelfield.zoo import bits
 from levelfield.zoo.spec import DTYPES, FLOATING, Model, Own, OwnInput
 from levelfield.zoo.weights import SEED, Arrays
+
+_MOST_HEADER_BYTES = 10_000
+_HEADER = re.compile(
+    rb"'descr': *'(?P<descr>[<>|=]?(?:[iu][1248]|f[248]|b1|c8|c16))'|'fortran_order': *(?P<order>True|False)"
+    rb"|'shape': *(?P<shape>\((?: *[0-9]{1,18},)*(?: *[0-9]{1,18})? *\))"
+)
+_WHOLE_HEADER = re.compile(rb"\{(?: *(?:" + re.sub(rb"\?P<\w+>", rb"?:", _HEADER.pattern) + rb"),?){3} *\}\s*")
 
 
 def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:
@@ -101,22 +111,36 @@ def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
     Raises ValueError: they are not of its type or shape, or none at all; or it is no such file.
     """
     try:
-        found: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (EOFError, OSError) as error:
+        with path.open("rb") as file:
+            dtype, order, given = _header(file)
+            start, length = file.tell(), os.fstat(file.fileno()).st_size
+    except OSError as error:
         raise ValueError(f"It cannot be read: {error}.") from error
-    if isinstance(found, np.lib.npyio.NpzFile):
-        found.close()
-        raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a wrong value to the caller)
-    values: npt.NDArray[np.generic] = found
     at, shape = own_input.axis, own_input.shape
-    items = values.shape[at : at + 1] if own_input.batched else ()
+    items = given[at : at + 1] if own_input.batched else ()
     expected = (*shape[:at], *items, *shape[at:])
-    if values.dtype.name != own_input.dtype or values.shape != expected or (own_input.batched and not items):
+    if dtype.name != own_input.dtype or given != expected or (own_input.batched and not items):
         shown = [*map(str, shape[:at]), *(["items"] if own_input.batched else []), *map(str, shape[at:])]
         raise ValueError(
-            f"It holds {values.dtype.name} of shape {values.shape}, and {own_input.name} takes "
+            f"It holds {dtype.name} of shape {given}, and {own_input.name} takes "
             f"{own_input.dtype} of ({', '.join(shown)})."
         )
     if items == (0,):
         raise ValueError("It holds no item.")
-    return values
+    if (size := math.prod(given) * dtype.itemsize) > length - start:
+        raise ValueError(f"It says that it holds {size:,} bytes, and has {length - start:,}.")
+    if not size:
+        return np.empty(given, dtype)
+    return np.memmap(path, dtype, "r", start, given, order)
+
+
+def _header(file: BinaryIO) -> tuple[np.dtype[Any], Literal["C", "F"], tuple[int, ...]]:
+    """Return type, order and shape of a NumPy file; raises ValueError, where NumPy's own reader evaluates the text."""
+    start = file.read(8)
+    length = int.from_bytes(file.read(2 if start[6:7] == b"\x01" else 4), "little")
+    said = file.read(length) if start[:6] == b"\x93NUMPY" and length <= _MOST_HEADER_BYTES else b""
+    found = {name: value for each in _HEADER.finditer(said) for name, value in each.groupdict().items() if value}
+    if not _WHOLE_HEADER.fullmatch(said) or len(found) != 3:
+        raise ValueError("It is no file of one array of numbers, as numpy.save writes it.")
+    shape = tuple(map(int, filter(None, found["shape"].strip(b"() ").split(b","))))
+    return np.dtype(found["descr"].decode()), "F" if found["order"] == b"True" else "C", shape

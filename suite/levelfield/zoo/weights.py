@@ -59,20 +59,20 @@ def save(model: Model, path: Path) -> None:
 
 def write(model: Model, path: Path, arrays: Iterable[npt.NDArray[np.generic]]) -> None:
     """Write a model's weights to a file, whole or not at all. `path`: file to write; its folder must exist."""
-    with replacing(path) as file:
+    with replacing(path, 0o600 if own_weights.is_name(model.name) else 0o644) as file:
         file.write(header_line(_header(model)))
         for array in arrays:
             file.write(array.reshape(-1).view(np.uint8).data)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a file to write, which takes the place of another once all is written, and is removed if that fails."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

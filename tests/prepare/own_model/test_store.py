@@ -107,16 +107,16 @@ def test_a_link_beside_it_that_leaves_the_folder_is_not_read(tmp_path: Path) -> 
         read(path)
 
 
-def test_copies_are_no_more_public_than_what_was_given(tmp_path: Path) -> None:
+def test_copies_are_their_owners_alone(tmp_path: Path) -> None:
+    """The mode of a file says nothing: the folder that it lies in may let nobody through."""
     content = onnx_files.classifier(beside="w.bin")
     path = onnx_files.write(tmp_path, "big.onnx", content, {"w.bin": onnx_files.weights_of_classifier()})
-    for given in (path, path.with_name("w.bin")):
-        given.chmod(0o600)
     kept = read(path)
     copies = [*(cache_folder("artifacts") / "own").rglob("model.onnx"), *cache_folder("artifacts").rglob("w.bin")]
     copies.append(cache_folder("artifacts") / store.prepared(kept, 2).path)
     assert len(copies) > 2
     assert {each.stat().st_mode & 0o777 for each in copies} == {0o600}
+    assert {each.parent.stat().st_mode & 0o777 for each in copies} == {0o700}
 
 
 def test_what_takes_no_space_takes_none_in_the_cache(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_values_of_ones_own(tmp_path: Path) -> None:
     with refused("cannot be taken"):
         read(path, values={"features": tmp_path / "pickle.npy"})
     np.savez(tmp_path / "several.npz", x=np.ones((3, 16), dtype=np.float32))
-    with refused("archive of several arrays"):
+    with refused("no file of one array"):
         read(path, values={"features": tmp_path / "several.npz"})
     with refused("has no input other", "features"):
         read(path, values={"other": tmp_path / "x.npy"})

@@ -1,6 +1,7 @@
 """Weights are kept under names that say what they are; what a record says of them is held against what is kept."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ import numpy as np
 import pytest
 
 from levelfield.errors import LevelfieldError
+from levelfield.machine import findings
 from levelfield.plan import Selection, make
-from levelfield.prepare.own_weights import store
+from levelfield.prepare.own_weights import families, store
+from levelfield.prepare.own_weights.folder import Mapped
 from levelfield.record.schema import OwnWeights
 from levelfield.zoo import models as zoo
 from levelfield.zoo import weights
+from levelfield.zoo.resnet50 import Sizes
 from tests.prepare.own_weights import saved
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -69,6 +73,10 @@ def changed(path: Path, **fields: Any) -> Path:
         ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'"),
         ({"hidden_size": -64}, "Expected `int` >= 1"),
         ({"num_attention_heads": 5}, "not divided into 5 heads"),
+        (
+            {"model_type": "llama", "hidden_act": "silu", "num_attention_heads": 0, "head_dim": 0},
+            "not divided into 0 heads",
+        ),
         ({"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 256}, "parameters"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
         ({"num_hidden_layers": 3}, "holds no tensor encoder.layer.2"),
@@ -88,6 +96,39 @@ def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> N
     path = saved.bert(tmp_path / "bert")
     (path / "config.json").write_bytes(content)
     assert "config.json" in refused(path).message
+
+
+def test_names_of_layers_are_made_once_for_all_tensors() -> None:
+    made = iter([{"a": "b"}])
+    tensors = families._by_layer(lambda _: next(made))
+    assert (tensors(Sizes(), "a.weight"), tensors(Sizes(), "a.bias")) == (("b.weight",), ("b.bias",))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "says"),
+    [
+        ("cls.x", "U8", "and its network needs"),
+        ("x", "U8", "has no place for"),
+        ("embeddings.word_embeddings.weight", "F4", "as F4"),
+        ("", "", "cannot be copied"),
+    ],
+)
+def test_no_file_is_hashed_that_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, dtype: str, says: str
+) -> None:
+    monkeypatch.setattr(Mapped, "sha256", property(lambda _: pytest.fail("it was hashed")))
+    if not name:
+        monkeypatch.setattr(findings, "disk", lambda *_: findings.bad("disk", "It is full.", "Free some."))
+    file = saved.bert(tmp_path / "bert") / "model.safetensors"
+    content, large = file.read_bytes(), 4 << 30 if name else 0
+    length = 8 + int.from_bytes(content[:8], "little")
+    at = len(content) - length if dtype != "F4" else 0
+    header = json.loads(content[8:length]) if at else {}
+    if name:
+        header[name] = {"dtype": dtype, "shape": [large], "data_offsets": [at, at + large]}
+    file.write_bytes(saved.framed(json.dumps(header).encode(), content[length:][:at]))
+    os.truncate(file, file.stat().st_size + large)
+    assert says in refused(file.parent).message
 
 
 def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield import untrusted
-from levelfield.errors import LevelfieldError, explained, printable
+from levelfield.errors import LevelfieldError, explained, one_line, printable
 from levelfield.images import engine
 from levelfield.images.wheels import Progress
 from levelfield.launchers.protocol import Launcher
@@ -34,6 +34,7 @@ from levelfield.zoo.onnx_export import MODEL_FILE
 from levelfield.zoo.spec import Own, OwnInput, Sensitivity
 
 MOST_BYTES = 1 << 18
+MOST_INPUT_BYTES = 1 << 30
 LEAST_S, BYTES_PER_S = 0.5, 250_000
 """Processor time to parse a file: so much, and for its length; common files are parsed eight times as fast."""
 FRAMEWORKS = ("torch", "jax", "tensorflow")
@@ -65,9 +66,9 @@ def keep(text: str) -> OwnFile:
     described = _described(name, content, functions)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
+    untrusted.limit_access(target.parent)
     write_atomically(target, content)
-    untrusted.limit_access(target, Path(path).stat().st_mode)
-    target.parent.chmod(0o755)
+    untrusted.limit_access(target)
     return described
 
 
@@ -282,6 +283,8 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
     def keep(out: Path, made: messages.Exported) -> Exported:
         if not {each.path for each in made.inputs} <= made.files.keys():
             raise LevelfieldError(f"{model.function} of {model.file} names inputs that it has not written.")
+        if sum((out / each.path).stat().st_size for each in made.inputs if each.path) > MOST_INPUT_BYTES:
+            raise LevelfieldError(f"{model.function} of {model.file} has inputs of more than 1 GiB.")
         sha256 = digest_of(made.files)
         folder = f"own/{model.sha256}/{model.function}-{sha256[:16]}"
         publish(out, root / folder)
@@ -289,7 +292,7 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
         size_bytes = sum((root / folder / name).stat().st_size for name in made.files)
         made_by = made.versions | {"opset": str(made.opset)}
         file = ModelFile(f"{folder}/{MODEL_FILE}", sha256, Artifact(f"{model.model} onnx", sha256, size_bytes, made_by))
-        said, unanswered = printable(made.unexported).rstrip("."), printable(made.unanswered)
+        said, unanswered = one_line(made.unexported).rstrip("."), one_line(made.unanswered)
         unexported = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
         there = (file, "") if MODEL_FILE in made.files else (None, unexported)
         return Exported(there[0], inputs, made.answers, made.versions, there[1], unanswered, made.sensitivities)

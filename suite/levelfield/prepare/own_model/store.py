@@ -156,11 +156,11 @@ def keep(path: Path) -> Content:
         beside = {name: _copy_beside(path, name, draft) for name in graph.beside}
         size_bytes += sum((draft / name).stat().st_size for name in beside)
         content = Content(_shown(path), sha256, size_bytes, beside)
-        draft.chmod(0o755)
         target = _folder(content)
         if not (target / MODEL).is_file():
             remove_tree(target)
             draft.replace(target)
+        untrusted.limit_access(target)
     return content
 
 
@@ -281,7 +281,7 @@ def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = 
                 copy.write(chunk)
             size_bytes += len(chunk)
         copy.truncate(size_bytes)
-    untrusted.limit_access(target, status.st_mode)
+    untrusted.limit_access(target)
     return digest.hexdigest(), size_bytes
 
 
@@ -317,10 +317,10 @@ def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ..
         draft.mkdir()
         with (original / MODEL).open("rb") as whole, (draft / MODEL).open("wb") as file:
             file.writelines(onnx_format.fixed(_mapped(whole), sides))
-        untrusted.limit_access(draft / MODEL, (original / MODEL).stat().st_mode)
+        untrusted.limit_access(draft / MODEL)
         for name in beside:
             (draft / name).hardlink_to(original / name)
-        draft.chmod(0o755)
+        untrusted.limit_access(draft)
         remove_tree(folder)
         draft.replace(folder)
 
@@ -335,7 +335,7 @@ def _keep_values(path: Path) -> str:
 
 def _shown(path: Path) -> str:
     """Return a file's name as a record may hold it: bytes that are no text, and signs that are none, are replaced."""
-    return printable(path.name.encode(errors="replace").decode())
+    return printable(path.name.encode(errors="replace").decode()).replace("\n", " ")
 
 
 def _values_file(sha256: str) -> Path:

@@ -4,6 +4,7 @@ For text BERT with and without a head, and Llama; for images, each `…ForImageC
 MobileNetV2 and ViT.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeAlias
 
@@ -177,7 +178,7 @@ def _llama_sizes(config: LlamaConfig, _: Shapes) -> LlamaSizes:
         require("rope_type", kind, "default")
     given = config.rope_theta if config.rope_theta is not None and not config.rope_parameters else rotary.rope_theta
     heads = config.num_attention_heads
-    if config.head_dim is None and (heads < 1 or config.hidden_size % heads):
+    if not config.head_dim and (heads < 1 or config.hidden_size % heads):
         raise ValueError(f"a width of {config.hidden_size} is not divided into {heads} heads")
     sizes = LlamaSizes(
         layers=config.num_hidden_layers,
@@ -221,10 +222,11 @@ _Counts = Annotated[tuple[int, ...], Meta(min_length=1, max_length=4)]
 
 def _by_layer(names: Callable[[Any], dict[str, str]]) -> Callable[[Any, str], tuple[str, ...]]:
     """Return how tensors are called where the zoo knows what the library calls the layer of each."""
+    of_layers = functools.lru_cache(maxsize=1)(names)
 
     def tensors(sizes: msgspec.Struct, name: str) -> tuple[str, ...]:
         layer, _, part = name.rpartition(".")
-        return (f"{names(sizes)[layer]}.{part}",)
+        return (f"{of_layers(sizes)[layer]}.{part}",)
 
     return tensors
 

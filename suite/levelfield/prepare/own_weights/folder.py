@@ -12,6 +12,7 @@ import math
 import mmap
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +34,7 @@ _ITEM_BYTES = FLOATING | {
     "F64": 8, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2, "I8": 1, "U8": 1, "BOOL": 1,
     "F8_E4M3": 1, "F8_E5M2": 1,
 }  # fmt: skip
+_CHUNK = 1 << 22
 _Whole = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
 
 
@@ -49,7 +51,16 @@ class Mapped:
     def __init__(self, file: BufferedReader) -> None:
         size = os.fstat(file.fileno()).st_size
         self.tensors, start = _header(file, size)
-        self._buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
+        self._whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        self._buffer = self._whole[start:]
+        self.size_bytes = size
+
+    @cached_property
+    def sha256(self) -> str:
+        digest = hashlib.sha256()
+        for start in range(0, self.size_bytes, _CHUNK):
+            digest.update(self._whole[start : start + _CHUNK])
+        return digest.hexdigest()
 
     def read(self, name: str) -> npt.NDArray[np.float32]:
         """Return a tensor as float32, in C order."""
@@ -116,13 +127,16 @@ class Folder(msgspec.Struct, frozen=True):
     name: str
     """Its own, without where it lies."""
     config: bytes
-    files: dict[str, str]
-    """Name to SHA-256."""
+    small: dict[str, str]
+    """Name to SHA-256, of what says which tensors there are."""
     size_bytes: int
-    mode: int
-    """Permissions that all its files of tensors give."""
     tensors: dict[str, tuple[str, Mapped]]
     """Name of a tensor to the file that holds it."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Name to SHA-256, which takes seconds for every few gigabytes."""
+        return self.small | {file: mapped.sha256 for file, mapped in self.tensors.values()}
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -134,18 +148,21 @@ class Folder(msgspec.Struct, frozen=True):
     def file_of(self, name: str) -> str:
         return self.tensors[name][0]
 
+    def check_type(self, name: str) -> None:
+        """Raise LevelfieldError where a tensor is of a type that is not read."""
+        if (dtype := self.stored(name).dtype) not in FLOATING:
+            raise LevelfieldError(
+                f"{self.file_of(name)} holds {shown(name)} as {shown(dtype)}: {', '.join(FLOATING)} are read.",
+                fix="Save the network in one of these types: model.float().save_pretrained(…).",
+            )
+
     def read(self, name: str) -> npt.NDArray[np.float32]:
         """Return a tensor as float32.
 
         Raises LevelfieldError: it is of another type, or a value of it is no number.
         """
+        self.check_type(name)
         file, mapped = self.tensors[name]
-        dtype = mapped.tensors[name].dtype
-        if dtype not in FLOATING:
-            raise LevelfieldError(
-                f"{file} holds {shown(name)} as {shown(dtype)}: {', '.join(FLOATING)} are read.",
-                fix="Save the network in one of these types: model.float().save_pretrained(…).",
-            )
         found = mapped.read(name)
         if not np.isfinite(found).all():
             raise LevelfieldError(
@@ -171,10 +188,10 @@ def read(path: Path) -> Folder:
             fix="Name the folder that save_pretrained wrote, or a snapshot of the hub's cache.",
         )
     config, config_sha256 = _small(path, CONFIG, MOST_CONFIG_BYTES)
-    files, wanted = {CONFIG: config_sha256}, dict[str, list[str]]()
-    size_bytes, mode = len(config), 0o777
+    small, wanted = {CONFIG: config_sha256}, dict[str, list[str]]()
+    size_bytes = len(config)
     if (path / INDEX).exists() and not (path / SINGLE).exists():
-        index, files[INDEX] = _small(path, INDEX, MOST_INDEX_BYTES)
+        index, small[INDEX] = _small(path, INDEX, MOST_INDEX_BYTES)
         size_bytes += len(index)
         for name, shard in _placed(index).items():
             wanted.setdefault(shard, []).append(name)
@@ -183,13 +200,13 @@ def read(path: Path) -> Folder:
         wanted[SINGLE] = []  # all that it holds
     tensors: dict[str, tuple[str, Mapped]] = {}
     for shard, names in wanted.items():
-        mapped, files[shard], status = _open(path, shard)
-        size_bytes, mode = size_bytes + status.st_size, mode & status.st_mode
+        mapped = _open(path, shard)
+        size_bytes += mapped.size_bytes
         for name in names or mapped.tensors:
             if name not in mapped.tensors:
                 raise LevelfieldError(f"{INDEX} says that {shard} holds {shown(name)}, and it does not.", fix=_AGAIN)
             tensors[name] = shard, mapped
-    return Folder(shown(path.name or path.resolve().name), config, files, size_bytes, mode, tensors)
+    return Folder(shown(path.name or path.resolve().name), config, small, size_bytes, tensors)
 
 
 def _is_folder(path: Path) -> bool:
@@ -201,7 +218,7 @@ def _is_folder(path: Path) -> bool:
 
 def shown(text: str) -> str:
     """Return a stranger's text as a message or a record may hold it: short, and of characters that are signs."""
-    return printable(text.encode(errors="replace").decode())[:120]
+    return printable(text.encode(errors="replace").decode()).replace("\n", " ")[:120]
 
 
 def _require_safetensors(path: Path) -> None:
@@ -258,11 +275,10 @@ def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
     return content, hashlib.sha256(content).hexdigest()
 
 
-def _open(path: Path, name: str) -> tuple[Mapped, str, os.stat_result]:
-    """Map a file of tensors; return it with its SHA-256 and what the file system says of it."""
-    with _opened(path, name) as file:
-        with explained(f"{name} of {shown(path.name)} is no safetensors file, or a damaged one", _AGAIN, ValueError):
-            mapped = Mapped(file)
-        file.seek(0)
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return mapped, sha256, os.fstat(file.fileno())
+def _open(path: Path, name: str) -> Mapped:
+    """Map a file of tensors."""
+    with (
+        _opened(path, name) as file,
+        explained(f"{name} of {shown(path.name)} is no safetensors file, or a damaged one", _AGAIN, ValueError),
+    ):
+        return Mapped(file)

@@ -26,6 +26,9 @@ from levelfield.zoo import models, own_weights, weights
 from levelfield.zoo.spec import Model, Parameter
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_ANY = "0" * own_weights.DIGITS
+"""In the place of a digest that is not known yet."""
+MOST_BESIDE_BYTES = 1 << 30
 
 
 def read(
@@ -74,14 +77,16 @@ def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ..
 
 
 def _keep(found: Folder, family: Family, config: msgspec.Struct, taking: str) -> OwnWeights:
-    sha256 = digest_of(found.files)
     sizes = family.sizes(config, found.shapes)
-    name = own_weights.name_of(taking, sha256, sizes)
     try:
-        model = models.get(name)
+        model = models.get(own_weights.name_of(taking, _ANY, sizes))
     except (ValueError, msgspec.ValidationError) as error:
         raise _strange(found, str(error)) from error
     placed = _placed(family, config, sizes, model, found)
+    _check_size(found, placed, model)
+    sha256 = digest_of(found.files)  # the files may be large: all that can be refused is refused before
+    name = own_weights.name_of(taking, sha256, sizes)
+    model = models.get(name)
     described = OwnWeights(
         model=name,
         family=family.model_type,
@@ -97,9 +102,22 @@ def _keep(found: Folder, family: Family, config: msgspec.Struct, taking: str) ->
         check_space(found.name, target.parent, 4 * model.parameter_count)
         _description(name).unlink(missing_ok=True)
         weights.write(model, target, _tensors(model, placed, found))
-        untrusted.limit_access(target, found.mode)
         write_atomically(_description(name), msgspec.json.encode(described))
+    untrusted.limit_access(file_of(name))
     return described
+
+
+def _check_size(found: Folder, placed: dict[str, str], model: Model) -> None:
+    """Refuse far more than the network's tensors, and a network that is not kept and has no room here."""
+    needed = sum(end - begin for begin, end in (found.stored(each).data_offsets for each in placed.values()))
+    if found.size_bytes > 2 * needed + MOST_BESIDE_BYTES:
+        raise LevelfieldError(
+            f"The files of {found.name} have {found.size_bytes:,} bytes, and its network needs {needed:,} of them.",
+            fix="Save the network alone: model.save_pretrained(…).",
+        )
+    kept = file_of(model.name.replace(_ANY, "?" * len(_ANY), 1))
+    if not any(kept.parent.glob(kept.name)):
+        check_space(found.name, cache_folder("artifacts"), 4 * model.parameter_count)
 
 
 def keep_recorded(paths: Sequence[Path], recorded: Sequence[OwnWeights]) -> None:
@@ -224,7 +242,7 @@ def _config(family: Family, found: Folder) -> msgspec.Struct:
         family.check(config)
         sizes = family.sizes(config, found.shapes)
         msgspec.convert(msgspec.to_builtins(sizes), type(sizes))  # checks the bounds
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError) as error:
         raise _strange(found, str(error)) from error
     return config
 
@@ -268,6 +286,7 @@ def _placed(
 
 
 def _check_shape(parameter: Parameter, theirs: str, found: Folder) -> None:
+    found.check_type(theirs)
     shape = found.stored(theirs).shape
     if shape != parameter.shape:
         raise LevelfieldError(
