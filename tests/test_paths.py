@@ -1,5 +1,6 @@
 import errno
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Mo
     assert paths.cache_root() == tmp_path / "xdg" / "levelfield"
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "mine"))
     assert paths.cache_folder("wheels") == tmp_path / "mine" / "wheels"
-    assert (tmp_path / "mine" / "wheels").is_dir()
+    monkeypatch.setattr("os.getuid", lambda: 1000)  # of root, workers are another user
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "private"))
+    assert stat.filemode(paths.cache_folder("wheels").parent.stat().st_mode) == "drwx------"
 
 
 def test_a_cache_that_cannot_be_made_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

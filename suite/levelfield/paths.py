@@ -243,7 +243,9 @@ def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iter
 
 def _writable(folder: Path) -> Path:
     with explained(f"The cache folder {folder} cannot be made", _ELSEWHERE):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # What users' own files become is here. Workers of root are another user, who must get to it.
+        folder.mkdir(mode=0o777 if os.getuid() == 0 else 0o700, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise LevelfieldError(f"The cache folder {folder} is not writable.", fix=_ELSEWHERE)
     return folder.resolve()
