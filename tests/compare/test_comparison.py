@@ -1,7 +1,6 @@
 """From runs to a verdict, an exit code and a first line: what may be said, and above all what may not."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -15,7 +14,6 @@ from levelfield.compare.types import Gate, Verdict
 from levelfield.compatibility import gate
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent, Failure
-from tests.analysis.probed import probed
 from tests.compare.runs import one, reduced, row, run, side, with_machine
 
 
@@ -35,10 +33,6 @@ def test_a_selection_that_leaves_nothing() -> None:
     with pytest.raises(LevelfieldError, match=r"No case is left to compare with --only torch/\*") as caught:
         one(run("a"), run("b"), selection=Selection(only=("torch/*",)))
     assert caught.value.fix == "There are 2 results, such as jax/mlp/latency/fp32/b1/t2/cpu."
-
-
-if TYPE_CHECKING:
-    from levelfield.record.states import State
 
 
 @pytest.mark.parametrize("slower", [1.0, 3.0])
@@ -79,15 +73,6 @@ def test_a_driver_that_went_back_is_said(before: str, after: str | Absent, says:
     assert any(note.startswith(says or "The NVIDIA driver") for note in notes) == (says is not None)
 
 
-def test_runs_of_different_states_of_the_machine_are_told_apart() -> None:
-    calm: State = "calm"
-    probes = probed(run("b"), lambda *_: (calm,))
-    said = "of calm windows in some runs and of all windows in others"
-    assert any(said in note for note in one(run("a"), probes).notes)
-    assert not any(said in note for note in one(probed(run("a"), lambda *_: (calm,)), probes).notes)
-    assert not any(said in note for note in one(run("a"), run("b")).notes)
-
-
 def told(windows_of: WindowsOf) -> Callable[[Answer], Answer]:
     return lambda answer: msgspec.structs.replace(answer, windows_of=windows_of)
 
@@ -117,12 +102,14 @@ def slowed(runs: list[Reduced]) -> list[Reduced]:
 
 
 OLD, NEW = side("a", 5, 20), side("b", 5, 40)
+CALM, BUSY = told("calm"), told("contended throughout")
 NOT_FINE = {
-    "the machine was calm in 0 of 5 runs before and 5 of 5 runs now": (
-        with_answers(OLD, told("all")), with_answers(NEW, told("calm")),
+    "the machine was rarely calm in 5; then calm in 5": (with_answers(OLD, told("all")), with_answers(NEW, CALM)),
+    "the machine was contended throughout in 5; then in the one state seen in 5": (
+        with_answers(OLD, BUSY), with_answers(NEW, told("one state")),
     ),
-    "the machine was calm in 5 of 5 runs before and 2 of 5 runs now": (
-        with_answers(OLD, told("calm")), with_answers(NEW[:2], told("calm")) + with_answers(NEW[2:], told("one state")),
+    "the machine was calm in 1, contended throughout in 4; then calm in 5": (
+        with_answers(OLD[:1], CALM) + with_answers(OLD[1:], BUSY), with_answers(NEW, CALM),
     ),
     "its old runs were slowed down on purpose": (slowed(OLD), NEW),
     "only 3 of 5 runs have a result": (OLD, with_answers(NEW[:2], lost) + NEW[2:]),
@@ -136,6 +123,25 @@ def test_what_is_not_comparable_or_not_whole_is_not_fine(reason: str) -> None:
     assert found.exit_code == 3
     judged = row(found, "onnxruntime")
     assert (judged.verdict, judged.outcome, judged.reason) == (Verdict.UNDECIDED, "undecided", reason)
+
+
+def test_pairs_of_two_states_are_no_pairs() -> None:
+    """In turns, old runs contended and new ones calm: only the first pair is of one state."""
+    old = [at(run, 2 * number + number % 2) for number, run in enumerate(side("a", 8, 20))]
+    new = [at(run, 2 * number + (number + 1) % 2) for number, run in enumerate(side("b", 8, 40))]
+    paired = row(compare_runs(old, new, gate=Gate(margin=0.2)), "onnxruntime")
+    assert (paired.paired, paired.outcome) == (True, "fine")
+    old, new = with_answers(old[:1], CALM) + with_answers(old[1:], BUSY), with_answers(new, CALM)
+    judged = row(compare_runs(old, new, gate=Gate(margin=0.2)), "onnxruntime")
+    assert (judged.outcome, judged.reason) == (
+        "undecided", "the machine was calm in 1, contended throughout in 7; then calm in 8",
+    )  # fmt: skip
+
+
+def at(run: Reduced, minute: int) -> Reduced:
+    return msgspec.structs.replace(
+        run, facts=msgspec.structs.replace(run.facts, started=f"2026-11-21T10:{minute:02}:00Z")
+    )
 
 
 def test_runs_of_calm_windows_are_compared_alone_where_there_are_enough() -> None:

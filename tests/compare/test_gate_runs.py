@@ -131,13 +131,13 @@ def test_a_case_of_runs_that_were_slowed_down_has_no_limit(tmp_path: Path) -> No
 def test_a_gate_without_its_runs_knows_their_state_and_target(reports: Path) -> None:
     path = reports.parent / "gate.toml"
     gate = file.read(path)
-    calm = (msgspec.structs.replace(case, calm=5, latency_target=("400 ms",)) for case in gate.case)
+    calm = (msgspec.structs.replace(case, windows_of=("calm",) * 5, latency_target=("400 ms",)) for case in gate.case)
     path.write_bytes(file.content(msgspec.structs.replace(gate, case=tuple(calm))))
     for each in reports.glob("old-*"):
         shutil.rmtree(each)
     runs = new(reports, 11)
     for change, says in (
-        ({"windows_of": "all"}, "the machine was calm on one side alone"),
+        ({"windows_of": "all"}, "the machine was calm in 5; then rarely calm in 1"),
         ({"windows_of": "calm", "latency_target": frozenset({"4 s"})}, "the latency target is not the same"),
     ):
         answers = {key: msgspec.structs.replace(each, **change) for key, each in runs[0].answers.items()}

@@ -45,7 +45,7 @@ def test_other_states_are_not_compared_and_what_has_no_number_is_named() -> None
     first = next(iter(answers))
     answers[first] = msgspec.structs.replace(answers[first], standing="failed", cost=None)
     found = judge_reproduction(msgspec.structs.replace(theirs, answers=answers), ours, allowed=0.25)
-    assert {row.reason for row in found.rows} == {"the machine was calm on one side alone"}
+    assert {row.reason for row in found.rows} == {"the machine was rarely calm in 1; then calm in 1"}
     assert found.exit_code == 3
     assert f"1 result of the report without a number cannot be compared, such as {'/'.join(first)}." in found.notes
 

@@ -151,7 +151,8 @@ def _drafts(nodes: Sequence[_Node], pairs: Sequence[Pair], measured: list[_Measu
                     continue
                 verdict, outcome, reason = _without_costs(node, case, before, after)
                 if verdict is None:
-                    costs[node.name] = before.costs, after.costs
+                    (old, new), _ = sides.of_one_state((before.trusted, after.trusted), (1, 1))
+                    costs[node.name] = sides.costs_of(old), sides.costs_of(new)
                 else:
                     others.append(_row(case, arms, verdict, outcome, reason, node=node.name))
             if costs:
@@ -172,7 +173,8 @@ def _without_costs(
         return without
     reason = sides.different_digests(before.answers, after.answers)
     if case.timed:
-        reason = reason or sides.different_timed_region(node.old, node.new) or sides.apart(before, after)
+        reason = reason or sides.different_timed_region(node.old, node.new)
+    reason = reason or sides.of_one_state((before.trusted, after.trusted), (1, 1))[1]
     if not reason and after.lacking:
         return Verdict.UNDECIDED, "undecided", after.lacking
     return (Verdict.INCOMPARABLE if reason else None), "undecided", reason

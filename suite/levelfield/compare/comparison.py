@@ -153,7 +153,6 @@ def notes_on_runs(
     yield from map(
         phrases.clean, sentences.labels(sorted({label for run in (*old, *new) for label in run.facts.labels}))
     )
-    yield from _states(old, new)
     files = {run.imported.tool: run.imported for run in (*old, *new) if run.imported is not None}
     for tool in sorted(files):
         yield phrases.clean(sentences.imported(files[tool]), 1000)
@@ -174,26 +173,6 @@ def notes_on_runs(
         time = f", about {units.roughly(max(seconds))} in all" if seconds else ""
         many = f"{units.count(max(further))} more {phrases.replicates(max(further), 'run')} a side{time}"
         yield f"To decide all that is not decided: {many}."
-
-
-def _states(old: Sequence[Reduced], new: Sequence[Reduced]) -> Iterator[str]:
-    """Say where the sides are of different states of the machine: their ratios would compare the states as well."""
-
-    def calm_cases(runs: Sequence[Reduced]) -> dict[str, set[bool]]:
-        found: dict[str, set[bool]] = {}
-        for run in runs:
-            for (_, case), answer in run.answers.items():
-                if answer.cost is not None and run.cases[case].timed:
-                    found.setdefault(case, set()).add(answer.windows_of == "calm")
-        return found
-
-    before, now = calm_cases(old), calm_cases(new)
-    mixed = [case for case in before if case in now and len(before[case] | now[case]) > 1]
-    if mixed:
-        yield (
-            f"{units.plural(len(mixed), 'case')} {'is' if len(mixed) == 1 else 'are'} of calm windows in some runs and "
-            "of all windows in others, so that ratios compare states of the machine too."
-        )
 
 
 def note_on_changes(groups: Sequence[ChangeGroup]) -> str:

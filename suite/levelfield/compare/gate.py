@@ -19,7 +19,7 @@ import numpy as np
 from levelfield import scenarios, untrusted
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Reduced
-from levelfield.analysis.types import Estimate
+from levelfield.analysis.types import Estimate, WindowsOf
 from levelfield.compare import phrases
 from levelfield.compare.baselines import Pointer
 from levelfield.compare.order_in_time import moments
@@ -87,8 +87,8 @@ class GateCase(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     onnx: Texts = ()
     target: Texts = ()
     latency_target: Texts = ()
-    calm: int | None = None
-    """How many of the costs are of calm windows; None: that is not known."""
+    windows_of: tuple[WindowsOf, ...] = ()
+    """Of what windows each of the costs is (`analysis.types.WindowsOf`)."""
 
     @property
     def earlier(self) -> Earlier:
@@ -236,7 +236,9 @@ def _check(gate: NoiseGate, path: Path) -> None:
     if gate.format != FORMAT or len(set(ids)) < len(ids):
         raise LevelfieldError(f"{path} is damaged.", fix="Derive it again with `baseline derive`.")
     for case in gate.case:
-        same_run = len(case.costs) == len(gate.evidence) and case.id == f"{case.arm.id}/{case.question.id}"
+        same_run = {len(case.costs), len(case.windows_of or case.costs)} == {
+            len(gate.evidence)
+        } and case.id == f"{case.arm.id}/{case.question.id}"
         if not same_run or case.metric != case.question.scenario or case.unit != unit_of(case.question):
             raise LevelfieldError(
                 f"{path} is damaged: {case.id} does not fit its evidence.",

@@ -177,7 +177,6 @@ def _case(
     arm = next(run.arms[key[0]] for run in runs if key[0] in run.arms)
     question = next(run.cases[key[1]] for run in runs if key[1] in run.cases)
     costs = tuple(results.costs)
-    states = [answer.windows_of for answer in results.trusted]
     given = {name: _union(results.answers, name) for name in _DIGESTS}
     found = gates.figures(costs, demands.runs_each, level, demands.power)
     return msgspec.convert(
@@ -187,7 +186,7 @@ def _case(
             "unit": gates.unit_of(question),
             **found,
             "costs": costs,
-            "calm": states.count("calm") if all(states) else None,
+            "windows_of": [answer.windows_of for answer in results.trusted],
             "arm": arm,
             "question": question,
             **given,
@@ -268,7 +267,7 @@ def _answer(case: gates.GateCase, number: int) -> Answer:
     return Answer(
         standing="shown",
         cost=case.costs[number],
-        windows_of="" if case.calm is None else "calm" if number < case.calm else "all",
+        windows_of=case.windows_of[number] if case.windows_of else "",
         inputs=frozenset(case.inputs),
         weights=frozenset(case.weights),
         onnx=frozenset(case.onnx),

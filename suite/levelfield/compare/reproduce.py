@@ -121,7 +121,7 @@ def _not_comparable(theirs: Reduced, ours: Reduced, arm: str, name: str) -> str:
         return sides.NOT_MEASURED
     timed = sides.different_timed_region([theirs], [ours]) if theirs.cases[name].timed else ""
     old, new = theirs.answers[arm, name], ours.answers[arm, name]
-    states = sides.apart(sides.CaseResults(1, (old,)), sides.CaseResults(1, (new,)))
+    _, states = sides.of_one_state([[old], [new]], (1, 1))
     return sides.different_digests([old], [new]) or timed or states
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
 from levelfield.compare import effects, order_in_time, sides
-from levelfield.compare.effects import Effect
+from levelfield.compare.effects import MIN_RUNS, Effect
 from levelfield.compare.gate import judged_by_limit, why_no_limit
 from levelfield.compare.policy import Judgement, Policy, change_policy, judge, of_metric
 from levelfield.compare.types import Gate, Metric, Outcome, Row, Verdict
@@ -72,12 +72,15 @@ class _Sides(msgspec.Struct, frozen=True):
     """Pairs of runs that were made in turns: index of the old and of the new one."""
 
     def paired_costs(self, arms: sides.Pair, case: str) -> tuple[list[float], list[float]] | None:
-        """Return the costs of the pairs in which both runs have one; None where they are too few."""
+        """Return the costs of the pairs in which both runs have one, of one state; None where they are too few."""
         found = [
             (old, new)
             for first, second in self.turns
-            if (old := sides.trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
-            and (new := sides.trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
+            if (before := self.old[first].answers.get((arms[0], case))) is not None
+            and (after := self.new[second].answers.get((arms[1], case))) is not None
+            and (old := sides.trusted_cost(before)) is not None
+            and (new := sides.trusted_cost(after)) is not None
+            and before.windows_of == after.windows_of
         ]
         if len(found) < order_in_time.MIN_PAIRS:
             return None
@@ -248,9 +251,10 @@ def _measured(
 ) -> Draft:
     derived = given.gate.derived
     pairs = given.paired_costs(arms, case.id) if derived is None else None
-    costs, reason = pairs or (before.costs, after.costs), sides.apart(before, after)
-    if derived is None and pairs is None:
-        costs, reason = sides.of_one_state(before, after)
+    fewest = MIN_RUNS, MIN_RUNS if derived is None else 1
+    answers, reason = sides.of_one_state((before.trusted, after.trusted), fewest)
+    costs = pairs or (sides.costs_of(answers[0]), sides.costs_of(answers[1]))
+    reason = "" if pairs else reason
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
     if derived is not None:

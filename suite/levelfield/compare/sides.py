@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
@@ -15,7 +16,7 @@ from levelfield.analysis import guarded
 from levelfield.analysis.ranks import NO_FAULT_OF_AN_ARM
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Answer, Reduced, reduce
-from levelfield.analysis.types import Standing
+from levelfield.analysis.types import Standing, WindowsOf
 from levelfield.compare import contradictions
 from levelfield.compare.effects import MIN_RUNS
 from levelfield.compare.types import Outcome, Verdict
@@ -234,7 +235,7 @@ class CaseResults(msgspec.Struct, frozen=True):
     @property
     def costs(self) -> list[float]:
         """Costs of answers that are equal to the reference, one per run."""
-        return [answer.cost for answer in self.trusted if answer.cost is not None]
+        return costs_of(self.trusted)
 
     @property
     def lacking(self) -> str:
@@ -253,6 +254,10 @@ class CaseResults(msgspec.Struct, frozen=True):
 def trusted_cost(answer: Answer | None) -> float | None:
     """Return the cost of what answered equal to the reference; None where it did not, or not at all."""
     return answer.cost if answer is not None and answer.standing in _TRUSTED else None
+
+
+def costs_of(answers: Iterable[Answer]) -> list[float]:
+    return [answer.cost for answer in answers if answer.cost is not None]
 
 
 def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:
@@ -337,27 +342,31 @@ def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> st
     return ""
 
 
-def of_one_state(before: CaseResults, after: CaseResults) -> tuple[tuple[list[float], list[float]], str]:
-    """Return the costs to compare, and why they are not judged: of calm windows alone where both sides have enough.
+_STATES: Mapping[WindowsOf, str] = MappingProxyType(
+    {
+        "calm": "calm", "one state": "in the one state seen", "all": "rarely calm",
+        "contended throughout": "contended throughout", "": "not probed",
+    }
+)  # fmt: skip
+"""What windows a result is of (`analysis.types.WindowsOf`), as the state of the machine; the best to compare first."""
 
-    A ratio of two states of the machine hides a slowdown, or shows one that is none. Which state it was follows from
-    probes, never from an arm's times.
+
+def of_one_state(phases: Sequence[Sequence[Answer]], fewest: Sequence[int]) -> tuple[Sequence[Sequence[Answer]], str]:
+    """Return the answers of each phase that are of one state of the machine, or all, and why these are not compared.
+
+    A ratio of two states hides a slowdown, or shows one that is none. Which state it was follows from probes, never
+    from an arm's times. `fewest`: answers that each phase must have in that state.
     """
-    costs = before.costs, after.costs
-    calm = [[each.cost for each in side.trusted if each.cost and each.windows_of == "calm"] for side in (before, after)]
-    counts = len(calm[0]), len(calm[1])
-    if min(counts) >= MIN_RUNS:
-        return (calm[0], calm[1]), ""
-    if not any(counts) or counts == tuple(map(len, costs)):
-        return costs, ""
-    of = (f"{count} of {plural(len(side), 'run')}" for count, side in zip(counts, costs, strict=True))
-    return costs, f"the machine was calm in {next(of)} before and {next(of)} now"
-
-
-def apart(before: CaseResults, after: CaseResults) -> str:
-    """Say that no state of the machine is one of both sides; a state that is not known is none."""
-    calm = [{each.windows_of == "calm" for each in side.trusted if each.windows_of} for side in (before, after)]
-    return "the machine was calm on one side alone" if all(calm) and calm[0].isdisjoint(calm[1]) else ""
+    counts = [Counter(answer.windows_of for answer in phase) for phase in phases]
+    if len(set().union(*counts)) <= 1:
+        return phases, ""
+    for state in _STATES:
+        if all(count[state] >= least for count, least in zip(counts, fewest, strict=True)):
+            return [[answer for answer in phase if answer.windows_of == state] for phase in phases], ""
+    seen = (
+        ", ".join(f"{word} in {count[state]}" for state, word in _STATES.items() if count[state]) for count in counts
+    )
+    return phases, f"the machine was {'; then '.join(seen)}"
 
 
 def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:

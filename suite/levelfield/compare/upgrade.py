@@ -117,8 +117,10 @@ def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate, design: Desi
         for row in compared
         if row.ratio is not None and row.reason not in (sides.NOT_MEASURED, sides.SLOWED)
     }
-    given = {case: costs(*(phase.trusted for phase in of_case)) for case, of_case in taken.items()}
-    judged = dict(zip(given, bracket.judge(list(given.values()), margin=gate.margin, level=gate.q), strict=True))
+    given = {case: costs([phase.trusted for phase in of_case]) for case, of_case in taken.items()}
+    judged = dict(
+        zip(given, bracket.judge([each for each, _ in given.values()], margin=gate.margin, level=gate.q), strict=True)
+    )
     return tuple(
         _over_boots(row, judged[row.id], given[row.id], taken[row.id], design)
         if row.id in judged
@@ -129,8 +131,10 @@ def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate, design: Desi
     )
 
 
-def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[sides.CaseResults], design: Design) -> Row:
-    verdict = of_metric(found.verdict, row.metric)
+def _over_boots(
+    row: Row, found: Bracketed, given: tuple[Costs, str], phases: Sequence[sides.CaseResults], design: Design
+) -> Row:
+    (costs, why), verdict = given, of_metric(found.verdict, row.metric)
     outcomes: dict[Verdict, Outcome] = {Verdict.SAFE: "fine", Verdict.FASTER: "fine", Verdict.SLOWER: "worse"}
     judged = msgspec.structs.replace(
         row,
@@ -152,28 +156,16 @@ def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[sides
         return rows.undecided(judged, f"of the new stack {new.lacking}")
     if after.runs and not after.trusted and not design.one_way:
         return rows.undecided(judged, f"the old stack gave no result afterwards: {sides.reason_for_failure(after)}")
-    trusted = [phase.trusted for phase in phases]
-    if 0 < _calm_phases(trusted) < sum(map(bool, trusted)):
-        why = "the machine was calm in some phases and contended in others; begin again when it is calm"
-        return rows.undecided(judged, why)
-    return judged
+    return rows.undecided(judged, f"{why}; begin again when it is calm") if why else judged
 
 
-def costs(before: Sequence[Answer], new: Sequence[Answer], after: Sequence[Answer]) -> Costs:
-    """Return the costs of boots: of those of calm windows alone, where each phase has enough of them.
-
-    What a machine does in another state is no replicate: one boot of all windows would hide any change. Which state it
-    was follows from probes, never from an arm's times.
-    """
-    phases = before, new, after
-    calm = [[answer for answer in phase if answer.windows_of == "calm"] for phase in phases]
-    chosen = calm if _calm_phases(phases) == sum(map(bool, phases)) else phases
-    return Costs(*(tuple(answer.cost for answer in phase if answer.cost is not None) for phase in chosen))
-
-
-def _calm_phases(phases: Sequence[Sequence[Answer]]) -> int:
-    """Return how many phases have enough boots of calm windows."""
-    return sum(sum(answer.windows_of == "calm" for answer in phase) >= LEAST_BOOTS for phase in phases)
+def costs(phases: Sequence[Sequence[Answer]]) -> tuple[Costs, str]:
+    """Return the costs of boots of one state of the machine, or of all, and why these decide nothing."""
+    measured = [phase for phase in phases if phase]
+    chosen, why = sides.of_one_state(measured, [LEAST_BOOTS] * len(measured))
+    left = iter(chosen)
+    kept = [next(left) if phase else () for phase in phases]
+    return Costs(*(tuple(sides.costs_of(phase)) for phase in kept)), why
 
 
 def _estimate(found: Ratio | None) -> Estimate | None:
