@@ -13,8 +13,9 @@ from levelfield.compare.rows import Selection
 from levelfield.compare.types import Gate, Verdict
 from levelfield.compatibility import gate
 from levelfield.errors import LevelfieldError
-from levelfield.record.schema import Absent, Failure
+from levelfield.record.schema import Absent, Failure, Generation, Reason
 from tests.compare.runs import one, reduced, row, run, side, with_machine
+from tests.records_builder import with_generations
 
 
 def test_unrelated_runs_are_refused_in_one_sentence() -> None:
@@ -123,6 +124,16 @@ def test_what_is_not_comparable_or_not_whole_is_not_fine(reason: str) -> None:
     assert found.exit_code == 3
     judged = row(found, "onnxruntime")
     assert (judged.verdict, judged.outcome, judged.reason) == (Verdict.UNDECIDED, "undecided", reason)
+
+
+def test_rounds_that_were_disturbed_are_a_state_of_the_machine() -> None:
+    def stolen(generation: Generation) -> Generation:
+        rounds = (msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09, 0.02),)) for each in generation.rounds)
+        return msgspec.structs.replace(generation, rounds=tuple(rounds))
+
+    disturbed = reduced(with_generations(run("a"), stolen))
+    assert {answer.windows_of for answer in disturbed.answers.values()} == {"disturbed"}
+    assert {answer.windows_of for answer in reduced(run("b")).answers.values()} == {""}
 
 
 def test_pairs_of_two_states_are_no_pairs() -> None:

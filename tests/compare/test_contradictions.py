@@ -61,6 +61,18 @@ def changed(of: Run, *changes: tuple[Sequence[str | int], Any]) -> Run:
     return msgspec.convert(plain, Run)
 
 
+MANY_WINDOWS = make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], generations=5, rounds=4, max_calls=12)
+
+
+def longer(run: Run, arm: str) -> Any:
+    """Let the windows of an arm be twice as long as its calls."""
+    generations = msgspec.to_builtins(run.blocks[0].generations)
+    for turn in (turn for each in generations for taken in each["rounds"] for turn in taken["turns"]):
+        if turn["arm"] == arm:
+            turn["window"]["window_ns"] = 2 * sum(turn["window"]["samples_ns"])
+    return generations
+
+
 CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "is equal with a relative error of 5.0e+00": (small(), (*PARITY, "relative_error"), 5.0),
     "is equal with a centred error of 1.0e-04": (small(), (*PARITY, "centred_error"), 1e-4),
@@ -104,6 +116,11 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "s in a run of 552 s": (small(), (*TURN, "window", "window_ns"), 10**13),
     "a window of numpy that is shorter than its calls": (small(), (*TURN, "window", "calls_not_kept"), 1),
     "shorter than its time of the CPUs": (small(), (*TURN, "window", "user_ns"), 10**12),
+    "windows of jax that are longer than their calls": (
+        MANY_WINDOWS, ("blocks", 0, "generations"), longer(MANY_WINDOWS, "jax"),
+    ),
+    "answers of the same bits with different errors": (small(), (*PARITY, "relative_error"), 9e-6),
+    "a launch of jax that took longer than the run": (small(), (*LAUNCH, "startup", "load_ns"), 10**13),
     "more memory of jax than at its peak": (small(), (*LAUNCH, "memory", "peak_rss_bytes"), 1_000_000),
     "is said to be disturbed by moonlight, and no window of it was": (
         small(), (*ROUND, "disturbed"), [{"signal": "moonlight", "value": 1.0, "limit": 0.5}],

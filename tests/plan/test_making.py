@@ -47,6 +47,7 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
             "ask for mlp, resnet50, bert.",
         ),
         (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),
+        (Selection(inject=("5%", "onnxruntime#2"), control="none"), "There is no arm called 'onnxruntime#2'.", ""),
         (Selection(inject=("5%", "onnxruntime#3")), "There is no arm called 'onnxruntime#3'.", "'onnxruntime#2'"),
         (Selection(batches=(0,)), "A batch of 0 cannot be measured.", "from 1 to 65536"),
         (Selection(threads=(0,)), "0 threads cannot compute anything.", "--threads"),

@@ -57,6 +57,10 @@ class Judged(Prepared, frozen=True):
     """For every record, the place of its question among `questions`."""
 
 
+MOST_WINDOWS = 50_000
+"""Of all questions: those of SQuAD's development set have 10,833, of 384 pieces each."""
+
+
 class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a cache keeps beside a file of items."""
 
@@ -238,6 +242,10 @@ def _questions(request: DataRequest, _: Task, model: Model, beside: Sequence[Pat
                 made.append(bert.record(items.record_of(model), vocabulary, words, context.ids[part]))
                 spans.append(squad.Span(window.begins, window.counts, context.starts[part], context.ends[part]))
                 places.append(place)
+            if len(places) > MOST_WINDOWS:
+                raise UnusableError(
+                    f"{file.name} has texts so long that more than {MOST_WINDOWS:,} windows ask about them."
+                )
         return _Made(len(made), made, tuple(spans), tuple(places))
 
     return _Source(

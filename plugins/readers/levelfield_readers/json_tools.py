@@ -260,7 +260,7 @@ def pytest_benchmark(content: bytes) -> Recorded:
     results = []
     for benchmark in report.benchmarks:
         stats = benchmark.stats
-        launch = samples([stats.median]) if stats.data is None else samples(stats.data, stats.iterations)
+        launch = samples([stats.median] if stats.data is None else stats.data, stats.iterations)
         results.append(Result(tool_text(benchmark.fullname) or "a test without a name", (launch,) if launch else ()))
     few = any(benchmark.stats.data is None for benchmark in report.benchmarks)
     version_of = "" if commit.id in {None, "unversioned"} else tool_text(commit.id or "")

@@ -26,15 +26,18 @@ from levelfield.record.schema import ControlDraw, Fingerprint, Run
 
 NAME = "summary.json"
 MAX_BYTES = 8 * 1024 * 1024
+Check: TypeAlias = Callable[[Run, str], None]
+"""Refuses a record of this name, which contradicts itself (`compare.sides.check_agreement`)."""
 
 
-def from_record(folder: Path) -> Summary:
+def from_record(folder: Path, check: Check) -> Summary:
     """Read a run's record, analyse it, and summarise it: about a second for a run of some megabytes.
 
     Raises LevelfieldError: the record cannot be read, or is not one.
     """
     record = guarded.read(folder)
     with guarded.computing(record.name):
+        check(record.run, record.name)
         return summarise(record.run, record.analysis, record_sha256=record.sha256, record_bytes=record.size_bytes)
 
 
@@ -93,7 +96,7 @@ class Skipped(msgspec.Struct, frozen=True):
     reason: str
 
 
-def read_all(reports: Path, progress: Progress) -> tuple[tuple[Summary, ...], tuple[Skipped, ...]]:
+def read_all(reports: Path, progress: Progress, check: Check) -> tuple[tuple[Summary, ...], tuple[Skipped, ...]]:
     """Return the summary of every run in a folder.
 
     A record without a summary that fits is analysed, and its summary is written beside it.
@@ -101,7 +104,7 @@ def read_all(reports: Path, progress: Progress) -> tuple[tuple[Summary, ...], tu
     Raises LevelfieldError: the folder cannot be read.
     """
     skipped: list[Skipped] = []
-    found = list(_summaries(files.runs_in(reports), skipped, progress))
+    found = list(_summaries(files.runs_in(reports), skipped, progress, check))
     chosen: dict[str, Summary] = {}
     for folder, run in sorted(found, key=lambda each: each[0].name != each[1].id):  # a run's own folder goes first
         if chosen.setdefault(run.id, run).record_sha256 != run.record_sha256:
@@ -109,7 +112,9 @@ def read_all(reports: Path, progress: Progress) -> tuple[tuple[Summary, ...], tu
     return tuple(chosen.values()), tuple(skipped)
 
 
-def _summaries(folders: list[Path], skipped: list[Skipped], progress: Progress) -> Iterator[tuple[Path, Summary]]:
+def _summaries(
+    folders: list[Path], skipped: list[Skipped], progress: Progress, check: Check
+) -> Iterator[tuple[Path, Summary]]:
     for number, folder in enumerate(folders, start=1):
         found = kept(folder)
         if found is not None:
@@ -117,7 +122,7 @@ def _summaries(folders: list[Path], skipped: list[Skipped], progress: Progress) 
             continue
         progress(f"analysing {folder.name} ({number} of {len(folders)})")
         try:
-            found = from_record(folder)
+            found = from_record(folder, check)
         except LevelfieldError as error:
             skipped.append(Skipped(folder.name, error.message))
         except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)

@@ -14,7 +14,7 @@ import msgspec
 
 from levelfield import analysis
 from levelfield.analysis import Analysis, collect, environment, machine, ranks
-from levelfield.analysis.types import AnyRow, Canary, Estimate, Row, Standing, WindowsOf, compared
+from levelfield.analysis.types import AnyRow, Canary, Estimate, MeasuredIn, Row, Standing, compared
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.bounds import MAX_NAME
@@ -243,8 +243,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Accuracy that was trained to."""
     latency_target: frozenset[str] = frozenset()
     """That LoadGen's Server scenario was to hold."""
-    windows_of: WindowsOf = ""
-    """Of which windows it is, by the state of the machine."""
+    windows_of: MeasuredIn = ""
 
 
 class Reduced(msgspec.Struct, frozen=True):
@@ -306,6 +305,8 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             answer = answer_of(row, block, arm)
             if run.settings.own is not None and not answer.weights:  # names have eight digits of it
                 answer = msgspec.structs.replace(answer, weights=frozenset({run.settings.own.sha256}))
+            if answer.windows_of != "calm" and _is_disturbed(block):
+                answer = msgspec.structs.replace(answer, windows_of="disturbed")
             answers[arm.id, block.case.id] = answer
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for _, launch in collect.launches(block, arm.id):
@@ -330,6 +331,12 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         rounds=len(rounds),
         disturbed=sum(bool(taken.disturbed) for taken in rounds),
     )
+
+
+def _is_disturbed(block: Block) -> bool:
+    """Return whether most generations had no round that was not disturbed from outside, so that these count."""
+    measured = [generation.rounds for generation in block.generations if generation.rounds]
+    return 2 * sum(all(taken.disturbed for taken in rounds) for rounds in measured) > len(measured)
 
 
 def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:

@@ -147,6 +147,8 @@ all
 "" (empty)
     All, and nothing probed the machine.
 """
+MeasuredIn: TypeAlias = WindowsOf | Literal["disturbed"]
+"""The state of the machine that a result is of; disturbed: all rounds of most generations were, from outside."""
 
 
 class Row(RankedRow, frozen=True, kw_only=True):

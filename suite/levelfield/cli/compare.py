@@ -303,7 +303,7 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
     are listed.
     """
     from levelfield.analysis import summaries
-    from levelfield.compare import trend, trend_show
+    from levelfield.compare import sides, trend, trend_show
     from levelfield.report.tables import text
 
     console = terminals.console(stderr=as_json)
@@ -312,7 +312,9 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
             f"There is no folder {reports} with runs.",
             fix="Measure some (`levelfield bench`), or name it with --reports.",
         )
-    found, skipped = summaries.read_all(reports, lambda line: terminals.show(console, [text(line, "dim")]))
+    found, skipped = summaries.read_all(
+        reports, lambda line: terminals.show(console, [text(line, "dim")]), sides.check_agreement
+    )
     terminals.show(console, (text(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped))
     runs = trend.in_order(found)
     results = trend.results(runs)

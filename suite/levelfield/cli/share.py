@@ -99,8 +99,8 @@ def report(
         if card_folder is not None:
             _write_card(record, card_folder, console)
             return
+        sides.check_agreement(record.run, record.name)  # a result follows, and its exit code
         if AB in record.run.labels:
-            sides.check_agreement(record.run, record.name)  # a verdict follows, and its exit code
             code = ab.show(ab.of_record(record.file), console, measured=False, sign=sign)
         else:
             show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)

@@ -45,6 +45,9 @@ _ROUNDING = 1e-6
 _VERSION = re.compile(r"\d+(\.\w+)+")
 """Of a framework: the name of a lock may also be that of a mixed one, or of one that a user wrote."""
 _BEFORE_MEASURING = ("image", "launch", "load")
+FEWEST_WINDOWS = 10
+LEAST_FILLED = 0.75
+"""Share of its median window that an arm's calls take at least. Under contention single windows fall to 0.5."""
 _SLACK_S = 2.0
 """Of moments that are written in whole seconds."""
 
@@ -106,6 +109,13 @@ def _block(run: Run, block: Block) -> Iterator[str]:
     ran = {(each.arm, each.framework_version, each.onnx_sha256) for each in own}
     for arm in sorted(name for name, count in Counter(name for name, *_ in ran).items() if count > 1):
         yield f"launches of {one_line(arm)} in several versions, or of several model files"
+    for arm in sorted(arm.id for arm in block.arms):
+        shares = _filled(block, arm) if run.imported is None else []
+        if len(shares) >= FEWEST_WINDOWS and shares[len(shares) // 2] < LEAST_FILLED:
+            yield f"windows of {one_line(arm)} that are longer than their calls"
+    found = {(each.parity.output_sha256, each.parity.relative_error) for each in own if each.parity is not None}
+    if any(count > 1 for count in Counter(sha256 for sha256, _ in found if sha256).values()):
+        yield "answers of the same bits with different errors"
     yield from answers.trained(run, block)
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
@@ -308,6 +318,10 @@ def _times(run: Run) -> Iterator[str]:
         return
     if not all(began <= moment <= ended for moment in moments):
         yield "a launch outside of the time of the run"
+    for block in run.blocks:
+        for _, launch in launches(block):
+            if _alone_s(launch) > answers.CLOCKS_AGREE * lasted_s + _SLACK_S:
+                yield f"a launch of {one_line(launch.arm)} that took longer than the run"
     windows_s = _windows_s(turn for block in run.blocks for *_, turn in turns(block))
     if run.finished is not None and windows_s > answers.CLOCKS_AGREE * lasted_s + _SLACK_S:
         yield f"windows of {windows_s:.0f} s in a run of {lasted_s:.0f} s"
@@ -325,6 +339,16 @@ def _times(run: Run) -> Iterator[str]:
 
 def _moment(text: str) -> datetime:
     return (read := datetime.fromisoformat(text)).replace(tzinfo=read.tzinfo or UTC)
+
+
+def _alone_s(launch: Launch) -> float:
+    """Return how long a launch measured before and beside its windows."""
+    start, trained, driven = launch.startup, launch.convergence, launch.loadgen
+    known = (start.start_ns, start.import_ns, start.load_ns, start.first_call_ns) if start is not None else ()
+    spent_ns = sum(each for each in known if isinstance(each, int))
+    spent_ns += trained.points[-1].elapsed_ns if trained is not None and trained.points else 0
+    spent_ns += sum(test.elapsed_ns for test in driven.tests) if driven is not None else 0
+    return spent_ns / 1e9
 
 
 def _windows_s(taken: Iterable[Turn]) -> float:
@@ -384,6 +408,16 @@ def _too_short(window: Window) -> bool:
     typical_ns = max(sorted(window.samples_ns)[kept // 2], 1) if kept else 1
     least_ns = sum(min(each, typical_ns) for each in window.samples_ns) / max(kept, 1) * window.calls
     return kept < SAMPLES_KEPT or least_ns > answers.CLOCKS_AGREE * window.window_ns
+
+
+def _filled(block: Block, arm: str) -> list[float]:
+    """Return which share of each window its calls take, sorted: next to all of it, where neighbours leave it alone."""
+    windows = [turn.window for *_, turn in turns(block) if turn.arm == arm and turn.window is not None]
+    return sorted(
+        sum(each.samples_ns) / len(each.samples_ns) * each.calls / each.window_ns
+        for each in windows
+        if each.samples_ns and each.window_ns > 0
+    )
 
 
 def _most_cpu_ns(window: Window, cpus: int) -> float:

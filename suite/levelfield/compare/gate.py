@@ -19,7 +19,7 @@ import numpy as np
 from levelfield import scenarios, untrusted
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Reduced
-from levelfield.analysis.types import Estimate, WindowsOf
+from levelfield.analysis.types import Estimate, MeasuredIn
 from levelfield.compare import phrases
 from levelfield.compare.baselines import Pointer
 from levelfield.compare.order_in_time import moments
@@ -87,8 +87,8 @@ class GateCase(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     onnx: Texts = ()
     target: Texts = ()
     latency_target: Texts = ()
-    windows_of: tuple[WindowsOf, ...] = ()
-    """Of what windows each of the costs is (`analysis.types.WindowsOf`)."""
+    windows_of: tuple[MeasuredIn, ...] = ()
+    """Of what windows each of the costs is (`analysis.types.MeasuredIn`)."""
 
     @property
     def earlier(self) -> Earlier:

@@ -16,7 +16,7 @@ from levelfield.analysis import guarded
 from levelfield.analysis.ranks import NO_FAULT_OF_AN_ARM
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import Answer, Reduced, reduce
-from levelfield.analysis.types import Standing, WindowsOf
+from levelfield.analysis.types import MeasuredIn, Standing
 from levelfield.compare import contradictions
 from levelfield.compare.effects import MIN_RUNS
 from levelfield.compare.types import Outcome, Verdict
@@ -342,13 +342,13 @@ def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> st
     return ""
 
 
-_STATES: Mapping[WindowsOf, str] = MappingProxyType(
+_STATES: Mapping[MeasuredIn, str] = MappingProxyType(
     {
         "calm": "calm", "one state": "in the one state seen", "all": "rarely calm",
-        "contended throughout": "contended throughout", "": "not probed",
+        "contended throughout": "contended throughout", "": "not probed", "disturbed": "disturbed from outside",
     }
 )  # fmt: skip
-"""What windows a result is of (`analysis.types.WindowsOf`), as the state of the machine; the best to compare first."""
+"""What windows a result is of (`analysis.types.MeasuredIn`), as the state of the machine; the best to compare first."""
 
 
 def of_one_state(phases: Sequence[Sequence[Answer]], fewest: Sequence[int]) -> tuple[Sequence[Sequence[Answer]], str]:

@@ -118,14 +118,14 @@ def _slowed(arms: tuple[Arm, ...], selection: Selection) -> tuple[Arm, ...]:
     if not any(arm.id == name for arm in arms):
         chosen = [arm.id for arm in arms if _without_variant(arm) == name]
         name = chosen[0] if len(chosen) == 1 else name
-    known("arm", [name], {each for arm in arms for each in _spellings(arm)})
+    known("arm", [name], {each for arm in arms for each in _spellings(arm, repeated=selection.control != "none")})
     return tuple(msgspec.structs.replace(arm, inject=amount) if arm.id == name else arm for arm in arms)
 
 
-def _spellings(arm: Arm) -> set[str]:
+def _spellings(arm: Arm, *, repeated: bool) -> set[str]:
     """Return an arm's id, with and without its CUDA variant, and those of a control that another block may have."""
     plain = {arm.id, _without_variant(arm)}
-    return plain | ({f"{each}#2" for each in plain} if arm.ordinal == 1 else set())
+    return plain | ({f"{each}#2" for each in plain} if arm.ordinal == 1 and repeated else set())
 
 
 def _without_variant(arm: Arm) -> str:
