@@ -13,7 +13,7 @@ if [ "$#" -lt 2 ]; then
     exit 2
 fi
 out=${GATE_OUT:-gate}
-if [ -z "${GATE_OUT:-}" ] && [ -L gate ]; then
+if [ -z "${GATE_OUT:-}" ] && { [ -L gate ] || [ -L gate/reports ]; }; then
     echo "gate is a link: name the folder with GATE_OUT." >&2
     exit 2
 fi

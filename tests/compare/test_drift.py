@@ -1,15 +1,17 @@
 """Numerical drift: the same bits, rounding, or something else; and what a failure is."""
 
+from typing import Any
+
 import msgspec
 import numpy as np
 import pytest
 
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.drift import KNOWN_ERRORS
-from levelfield.compare.types import Drift, Movement
-from levelfield.record.schema import Parity, Run
+from levelfield.compare.types import Drift, Movement, Verdict
+from levelfield.record.schema import Accuracy, DataSet, Failure, Parity, Run
 from levelfield.zoo import parity as zoo_parity
-from tests.compare.runs import only, reduced, run, with_machine, with_parity
+from tests.compare.runs import one, only, reduced, row, run, with_machine, with_parity
 from tests.records_builder import with_launches
 
 OUTPUT = np.random.default_rng(1).standard_normal((4, 1000))
@@ -140,3 +142,23 @@ def test_answers_to_other_inputs_are_not_compared() -> None:
     found = {drift.new_arm: drift for drift in compare_runs([reduced(run("a"))], [reduced(after)]).drifts}
     assert found["jax"].movement is Movement.UNKNOWN
     assert "the inputs are not the same" in found["jax"].reason
+
+
+def test_answers_to_a_data_set_that_got_worse_are_no_success() -> None:
+    def judged(name: str, right: int, **change: Any) -> Run:
+        answered = Accuracy(
+            "imagenet", "mlp", "fp32", "cpu", 1, "jax", right={"top-1": (1,) * right + (0,) * (40 - right)}
+        )
+        items = DataSet("imagenet", "ImageNet", "mlp", ("top-1",), "0" * 64, 50, tuple(range(40)))
+        accuracies = (msgspec.structs.replace(answered, **change),)
+        return msgspec.structs.replace(run(name), data_sets=(items,), accuracies=accuracies)
+
+    old = judged("old", 38)
+    assert row(one(old, judged("new", 36)), "jax").outcome == "undecided"
+    for new, says in (
+        (judged("new", 20), "20 of 40 items of imagenet are right, and 38 were"),
+        (judged("new", 38, failure=Failure("measure", "crashed", "It ended.")), "its answers to imagenet failed"),
+    ):
+        found = one(old, new)
+        assert (found.exit_code, row(found, "jax").verdict, row(found, "jax").reason) == (1, Verdict.UNEQUAL, says)
+        assert row(found, "onnxruntime").outcome == "undecided"

@@ -202,7 +202,7 @@ def _of_answers(blocks: Iterable[types.BlockAnalysis]) -> Iterator[Warning_]:
                 elif row.parity.training is not None:
                     yield notices.trains_otherwise(about, row.parity.reason)
                 else:
-                    yield notices.not_equal(about, row.parity.relative_error, row.parity.tolerance)
+                    yield notices.not_equal(about, row.parity.reason)
 
 
 def _of_emulation(run: Run, blocks: Iterable[types.BlockAnalysis]) -> Iterator[Warning_]:

@@ -20,10 +20,12 @@ from levelfield.record import files
 from levelfield.record.bounds import MAX_NAME
 from levelfield.record.schema import (
     Absent,
+    Accuracy,
     Arm,
     Block,
     Case,
     ControlDraw,
+    DataSet,
     Fact,
     FailureKind,
     Fingerprint,
@@ -268,6 +270,8 @@ class Reduced(msgspec.Struct, frozen=True):
     """How fast the machine itself was, by the canary; None where it took no part."""
     imported: Imported | None = None
     """The file of another tool that the run was made of; None: Levelfield measured it."""
+    data_sets: tuple[DataSet, ...] = ()
+    accuracies: tuple[Accuracy, ...] = ()
     rounds: int = 0
     disturbed: int = 0
     """Of these rounds, by signals from outside."""
@@ -327,6 +331,8 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         images=run.images,
         environment=_surroundings(run),
         imported=run.imported,
+        data_sets=run.data_sets,
+        accuracies=run.accuracies,
         canary=_canary(machine.canary(run) if analysed is None else analysed.canary),
         rounds=len(rounds),
         disturbed=sum(bool(taken.disturbed) for taken in rounds),

@@ -318,8 +318,12 @@ def _times(run: Run) -> Iterator[str]:
         return
     if not all(began <= moment <= ended for moment in moments):
         yield "a launch outside of the time of the run"
+    total = run.machine.get("memory", {}).get("total bytes")
     for block in run.blocks:
         for _, launch in launches(block):
+            peak = launch.memory.peak_rss_bytes if launch.memory is not None else None
+            if isinstance(total, int) and isinstance(peak, int) and peak > total * block.case.processes:
+                yield f"more memory of {one_line(launch.arm)} than the machine has"
             if _alone_s(launch) > answers.CLOCKS_AGREE * lasted_s + _SLACK_S:
                 yield f"a launch of {one_line(launch.arm)} that took longer than the run"
     windows_s = _windows_s(turn for block in run.blocks for *_, turn in turns(block))

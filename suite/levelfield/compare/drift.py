@@ -20,7 +20,8 @@ error).
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -29,12 +30,15 @@ import numpy as np
 from levelfield.analysis.summary import Answer, Question, Reduced
 from levelfield.analysis.summary import question as question_of
 from levelfield.compare.sides import Pair, different_digests
-from levelfield.compare.types import Drift, Movement, Outcome
-from levelfield.record.schema import Absent, Parity
+from levelfield.compare.types import Drift, Movement, Outcome, Row, Verdict
+from levelfield.record.schema import Absent, Accuracy, Parity
+from levelfield.statistics.proportions import compare as compare_shares
 
 KNOWN_ERRORS: Mapping[str, float] = MappingProxyType({"fp32": 9e-7, "bf16": 2e-2, "int8": 6.5e-2})
 """Largest relative error of a correct answer, by precision, over the backends that have it and three models; what runs
 on GPUs alone has not been measured."""
+WORSE = 0.01
+"""Level at which answers to the items of a data set are worse than before, for one arm and metric."""
 UNKNOWN_SHARE = 0.1
 """For a precision without such a figure: this share of the tolerance that its record names."""
 
@@ -197,3 +201,39 @@ def _largest_error(parities: Iterable[Parity]) -> float | None:
 
 def _measured(value: float | Absent) -> float | None:
     return None if isinstance(value, Absent) else value
+
+
+def answered_worse(old: Iterable[Reduced], new: Iterable[Reduced], rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows, with a verdict on those whose arm answers a data set worse: they time something else."""
+    before = dict(entry for run in old for entry in _of_data_sets(run))
+    now = [entry for run in new for entry in _of_data_sets(run)]
+    for row in rows:
+        arm = row.new_arm, row.case.model, row.case.precision
+        worse = (
+            why
+            for (items, *of), accuracy in now
+            if tuple(of) == arm
+            and (was := before.get((items, row.old_arm, *arm[1:])))
+            and (why := _worse(was, accuracy))
+        )
+        why = next(worse, "")
+        yield msgspec.structs.replace(row, verdict=Verdict.UNEQUAL, outcome="worse", reason=why) if why else row
+
+
+def _of_data_sets(run: Reduced) -> Iterator[tuple[tuple[str, ...], Accuracy]]:
+    items = {(each.task, each.model): f"{each.task} {each.sha256} {each.items}" for each in run.data_sets}
+    for each in run.accuracies:
+        yield (items.get((each.task, each.model), ""), each.arm, each.model, each.precision), each
+
+
+def _worse(was: Accuracy, now: Accuracy) -> str:
+    """Say which answers to the same items got worse, by McNemar's test at `WORSE`; empty: none did, for all it says."""
+    if now.failure is not None and was.failure is None:
+        return f"its answers to {now.task} failed"
+    for metric, before in was.right.items():
+        after = now.right.get(metric, ())
+        pairs = Counter(zip(before, after, strict=False))
+        found = compare_shares(pairs[1, 0], pairs[0, 1], len(before)) if before and len(after) == len(before) else None
+        if found is not None and found.difference < 0 and found.p < WORSE:
+            return f"{sum(after)} of {len(after)} items of {now.task} are right, and {sum(before)} were"
+    return ""

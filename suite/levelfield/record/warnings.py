@@ -273,9 +273,9 @@ def not_decided(known: str) -> str:
 
 
 @_about("not-equal", "See its settings: a lower precision or a fast-math mode is the usual cause.")
-def not_equal(relative_error: float | Absent, tolerance: float) -> str:
-    error = "unknown" if isinstance(relative_error, Absent) else f"{relative_error:.1e}"
-    return f"Its output is not the reference's: relative error {error}, {tolerance:.0e} allowed. Not ranked."
+def not_equal(reason: str) -> str:
+    """An output is not equal to the reference; `reason` is a sentence on how it differs, or empty."""
+    return f"{reason or 'Its output is not equal to the reference.'} Not ranked."
 
 
 @_about(
