@@ -12,7 +12,7 @@ import tokenize
 from pathlib import Path
 
 BUDGET = {  # part: (most lines of code, most files)
-    "suite": (46_776, 400),
+    "suite": (46_790, 400),
     "plugins": (11_000, 140),
     "studies": (7_000, 80),
     "tests": (31_790, 420),

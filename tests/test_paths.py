@@ -1,4 +1,5 @@
 import errno
+import shutil
 import signal
 import stat
 import subprocess
@@ -64,6 +65,10 @@ def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_l
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    (tmp_path / "temporary" / "thesis").mkdir(parents=True)  # a folder of the same name, of somebody else
+    with paths.temporary_folder("mine"):
+        assert (tmp_path / "temporary" / "thesis").is_dir()
+    shutil.rmtree(tmp_path / "temporary")
     command = [sys.executable, "-c", HELD]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as living:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:

@@ -317,8 +317,9 @@ def _of_upgrade(levels: Floats, calm: Flags, slowdown: float) -> str:
         ]
         for *runs, factor in zip(levels, calm, (1.0, slowdown, 1.0), strict=True)
     ]
-    (found,) = bracket.judge([upgrade.costs(*phases)])
-    return found.verdict.value
+    costs, why = upgrade.costs(phases)
+    (found,) = bracket.judge([costs])
+    return found.verdict.value if not why else Verdict.UNDECIDED.value
 
 
 def _decide(ratios: Floats) -> tuple[Verdict, float]:

@@ -140,19 +140,20 @@ def _owned_folder(purpose: str) -> tuple[Path, int]:
     root = cache_folder("temporary")
     with file_lock(root / MARK):
         _sweep(root)
-        folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=root))
-        lock = os.open(folder.with_suffix(_OWNED), os.O_WRONLY | os.O_CREAT, 0o600)
+        lock, owned = tempfile.mkstemp(_OWNED, f"{purpose}-", root)
         fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = Path(owned).with_suffix("")
+        folder.mkdir(0o700)
     atexit.register(remove_temporary, folder)
     return folder, lock
 
 
 def _sweep(root: Path) -> None:
-    for folder in {each.with_suffix("") for each in root.iterdir() if each.name != MARK}:
-        owned = folder.with_suffix(_OWNED)
-        with contextlib.suppress(OSError), owned.open("w") as file:  # another's, or locked: its process lives
+    """Remove what ended processes left: only that has a file of its owner beside it."""
+    for owned in root.glob(f"*{_OWNED}"):
+        with contextlib.suppress(OSError), owned.open("r+b") as file:  # another's, or locked: its process lives
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_tree(folder)
+            remove_tree(owned.with_suffix(""))
             owned.unlink()
 
 

@@ -131,11 +131,15 @@ def test_a_case_of_runs_that_were_slowed_down_has_no_limit(tmp_path: Path) -> No
 def test_a_gate_without_its_runs_knows_their_state_and_target(reports: Path) -> None:
     path = reports.parent / "gate.toml"
     gate = file.read(path)
-    calm = (msgspec.structs.replace(case, windows_of=("calm",) * 5, latency_target=("400 ms",)) for case in gate.case)
-    path.write_bytes(file.content(msgspec.structs.replace(gate, case=tuple(calm))))
+    known = [msgspec.structs.replace(case, windows_of=("calm",) * 5, latency_target=("400 ms",)) for case in gate.case]
     for each in reports.glob("old-*"):
         shutil.rmtree(each)
     runs = new(reports, 11)
+    case = gate.case[0]
+    fewer = msgspec.structs.replace(gate, case=gate.case[1:], without=(Without(case.id, "It crashed."),))
+    path.write_bytes(file.content(fewer))
+    assert compared(reports, runs).exit_code == 3
+    path.write_bytes(file.content(msgspec.structs.replace(gate, case=tuple(known))))
     for change, says in (
         ({"windows_of": "all"}, "the machine was calm in 5; then rarely calm in 1"),
         ({"windows_of": "calm", "latency_target": frozenset({"4 s"})}, "the latency target is not the same"),

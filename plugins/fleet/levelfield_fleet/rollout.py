@@ -267,7 +267,7 @@ def _method(rows: Sequence[Row], gate: Gate, level: float) -> str:
         )
     return (
         "Ratios are new over old, above 1 is worse. Nodes are the replicates: each gives the ratio of its own runs, "
-        f"and the interval is Student’s t on the logarithms. {units.plural(judged, 'case')} "
+        f"and the interval is Student’s t on the logarithms{conclusion.TRIMMED}. {units.plural(judged, 'case')} "
         f"{'was' if judged == 1 else 'were'} judged together, so that of the changes reported at most "
         f"{_share(gate.q)} are wrong (Benjamini–Hochberg 1995). That holds where nothing else changed on all nodes "
         "between the two times: a warmer machine room would count as the change. “Same” means that the whole interval "

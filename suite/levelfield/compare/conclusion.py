@@ -11,6 +11,7 @@ from levelfield.compare.effects import MIN_RUNS
 from levelfield.compare.sides import NOT_MEASURED
 from levelfield.compare.types import Comparison, Derived, Drift, Gate, Movement, Row, Verdict
 from levelfield.report import units
+from levelfield.statistics.student import TRIMMED_FROM
 
 FINE, WORSE, UNDECIDED = 0, 1, 3
 
@@ -219,10 +220,13 @@ def _asked(gate: Gate) -> str:
     return f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
 
 
+TRIMMED = f" (from {TRIMMED_FROM} on without a tenth of them, at least one, at either end)"
+
+
 def _test(rows: Sequence[Row]) -> str:
     """Name the test of runs against runs, and of runs that were made in turns."""
     paired = [row.paired for row in rows if row.confidence is not None]
-    in_turns = "Student’s t on the log ratios of pairs of runs that were made in turns"
+    in_turns = f"Student’s t on the log ratios of pairs of runs that were made in turns{TRIMMED}"
     welch = "Welch’s t on the logarithm of each run’s estimate"
     if all(paired):
         return in_turns

@@ -209,7 +209,10 @@ def with_gate(path: Path, new: Sequence[Reduced], reports: Path, criteria: Gate)
     check_comparable(gate, new)
     runs, absent = old_side(gate, reports)
     cases = tuple(case.id for case in gate.case)
-    derived = made_of(Derived, gate, runs=len(gate.evidence), cases=cases, at_hand=not absent, absent=absent)
+    without = tuple(each.id for each in gate.without)
+    derived = made_of(
+        Derived, gate, runs=len(gate.evidence), cases=cases, without=without, at_hand=not absent, absent=absent
+    )
     return runs, msgspec.structs.replace(criteria, derived=derived), f"gate of baseline {gate.baseline}"
 
 

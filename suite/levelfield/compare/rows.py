@@ -195,6 +195,9 @@ def _drafts(given: _Sides, pairs: Sequence[sides.Pair]) -> Iterator[Draft]:
                 reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
                 yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
         for name, case in alone.items():
+            if given.gate.derived is not None and f"{arms[1]}/{name}" in given.gate.derived.without:
+                yield _draft(case, arms, Verdict.MISSING, "undecided", "the gate has no limit for it")
+                continue
             yield from _added(case, arms, after[name])
 
 

@@ -211,6 +211,8 @@ class Derived(msgspec.Struct, frozen=True):
     """Whether the runs themselves are the old side; else the file's figures stand for them."""
     absent: tuple[str, ...] = ()
     """Files of runs that are not at hand, relative to the folder of reports."""
+    without: tuple[str, ...] = ()
+    """Result ids that have none."""
 
     @property
     def level(self) -> float:
