@@ -68,6 +68,7 @@ def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_l
     (tmp_path / "temporary" / "thesis").mkdir(parents=True)  # a folder of the same name, of somebody else
     with paths.temporary_folder("mine"):
         assert (tmp_path / "temporary" / "thesis").is_dir()
+    assert not (tmp_path / "temporary" / paths.MARK).exists()
     shutil.rmtree(tmp_path / "temporary")
     command = [sys.executable, "-c", HELD]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as living:
@@ -79,7 +80,7 @@ def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_l
         with paths.temporary_folder("mine") as mine:
             assert sorted(each for each in (tmp_path / "temporary").iterdir() if each.is_dir()) == sorted([stays, mine])
         living.communicate("\n")
-    assert [each.name for each in (tmp_path / "temporary").iterdir()] == [paths.MARK]
+    assert {each.name for each in (tmp_path / "temporary").iterdir()} == {paths.MARK, ".lock"}
     assert (tmp_path / "temporary") in paths.folders_to_clean()[0]
 
 
@@ -104,7 +105,7 @@ def test_the_temporary_folder_of_a_thread_goes_with_its_process(
     """An interrupt ends the command while its threads fetch and build."""
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
     subprocess.run([sys.executable, "-c", ABANDONED], check=True)
-    assert [each.name for each in (tmp_path / "temporary").iterdir()] == [paths.MARK]
+    assert {each.name for each in (tmp_path / "temporary").iterdir()} == {paths.MARK, ".lock"}
 
 
 def test_what_a_worker_nested_however_deep_is_removed(cache: Path) -> None:

@@ -138,7 +138,7 @@ def _owned_folder(purpose: str) -> tuple[Path, int]:
     same file system it ran in.
     """
     root = cache_folder("temporary")
-    with file_lock(root / MARK):
+    with file_lock(root / ".lock"):  # no mark: the folder may be somebody else's
         _sweep(root)
         lock, owned = tempfile.mkstemp(_OWNED, f"{purpose}-", root)
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -244,9 +244,8 @@ def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iter
 
 def _writable(folder: Path) -> Path:
     with explained(f"The cache folder {folder} cannot be made", _ELSEWHERE):
-        folder.parent.mkdir(parents=True, exist_ok=True)
         # What users' own files become is here. Workers of root are another user, who must get to it.
-        folder.mkdir(mode=0o777 if os.getuid() == 0 else 0o700, exist_ok=True)
+        folder.mkdir(0o777 if os.getuid() == 0 else 0o700, parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise LevelfieldError(f"The cache folder {folder} is not writable.", fix=_ELSEWHERE)
     return folder.resolve()

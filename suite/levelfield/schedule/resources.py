@@ -289,7 +289,7 @@ def kept_caches(machine: Fingerprint) -> Path:
     root = paths.cache_folder("compiled")
     caches = root / machine_sha256(machine)[:16]
     caches.mkdir(exist_ok=True)
-    for unused in root.glob("*/*"):
+    for unused in root.glob("*/*") if (root / paths.MARK).is_file() else ():  # else it is somebody else's
         with contextlib.suppress(OSError):
             if time.time() - unused.stat().st_mtime > UNUSED_S:
                 remove_tree(unused)
