@@ -119,7 +119,6 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
     "windows of jax that are longer than their calls": (
         MANY_WINDOWS, ("blocks", 0, "generations"), longer(MANY_WINDOWS, "jax"),
     ),
-    "answers of the same bits with different errors": (small(), (*PARITY, "relative_error"), 9e-6),
     "a launch of jax that took longer than the run": (small(), (*LAUNCH, "startup", "load_ns"), 10**13),
     "more memory of jax than at its peak": (small(), (*LAUNCH, "memory", "peak_rss_bytes"), 1_000_000),
     "is said to be disturbed by moonlight, and no window of it was": (

@@ -113,9 +113,6 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         shares = _filled(block, arm) if run.imported is None else []
         if len(shares) >= FEWEST_WINDOWS and shares[len(shares) // 2] < LEAST_FILLED:
             yield f"windows of {one_line(arm)} that are longer than their calls"
-    found = {(each.parity.output_sha256, each.parity.relative_error) for each in own if each.parity is not None}
-    if any(count > 1 for count in Counter(sha256 for sha256, _ in found if sha256).values()):
-        yield "answers of the same bits with different errors"
     yield from answers.trained(run, block)
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
