@@ -190,6 +190,8 @@ def _times(reply: Reply, most_ns: float) -> str:
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
         case Probed():
             resident = [each for each in (reply.memory.peak_rss_bytes, reply.memory.rss_bytes) if isinstance(each, int)]
+            if len(resident) == 2 and resident[1] > CLOCKS_AGREE * resident[0]:
+                return "more memory than at its peak"
             return "" if all(0 < each <= MEMORY_BYTES for each in resident) else "memory that no process here has"
         case RooflineMeasured():
             samples = (reply.samples.gemm_ns, reply.samples.copy_ns, reply.samples.add_ns)
