@@ -134,6 +134,8 @@ def test_rounds_that_were_disturbed_are_a_state_of_the_machine() -> None:
     disturbed = reduced(with_generations(run("a"), stolen))
     assert {answer.windows_of for answer in disturbed.answers.values()} == {"disturbed"}
     assert {answer.windows_of for answer in reduced(run("b")).answers.values()} == {""}
+    alone = row(compare_runs([disturbed], [reduced(run("b"))]), "jax")
+    assert alone.reason == "from one run a side; the machine was disturbed from outside in 1; then not probed in 1"
 
 
 def test_pairs_of_two_states_are_no_pairs() -> None:

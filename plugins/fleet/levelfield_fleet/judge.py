@@ -183,7 +183,7 @@ def _without_cost(entry: Entry, *, expected: bool) -> tuple[NodeVerdict, str] | 
     if expected:
         return NodeVerdict.FAILED, entry.failed or entry.lost or "it was not measured"
     why = entry.failed or entry.lost
-    return (NodeVerdict.UNDECIDED, f"it fails on most of its peers too: {why}") if why else None
+    return (NodeVerdict.UNDECIDED, f"no more than half of the nodes have one: {why}") if why else None
 
 
 def _cell(node: str, result: str, judged: Judged, at: tuple[int, int], runs: int) -> Cell:

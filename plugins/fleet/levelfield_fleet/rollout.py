@@ -149,9 +149,9 @@ def _drafts(nodes: Sequence[_Node], pairs: Sequence[Pair], measured: list[_Measu
                 before, after = node.results(arms, case.id)
                 if not before.answers or not (before.costs or after.answers):
                     continue
-                verdict, outcome, reason = _without_costs(node, case, before, after)
+                (old, new), states = sides.of_one_state((before.trusted, after.trusted), (1, 1))
+                verdict, outcome, reason = _without_costs(node, case, before, after, states)
                 if verdict is None:
-                    (old, new), _ = sides.of_one_state((before.trusted, after.trusted), (1, 1))
                     costs[node.name] = sides.costs_of(old), sides.costs_of(new)
                 else:
                     others.append(_row(case, arms, verdict, outcome, reason, node=node.name))
@@ -165,16 +165,16 @@ def _drafts(nodes: Sequence[_Node], pairs: Sequence[Pair], measured: list[_Measu
 
 
 def _without_costs(
-    node: _Node, case: Case, before: CaseResults, after: CaseResults
+    node: _Node, case: Case, before: CaseResults, after: CaseResults, states: str
 ) -> tuple[Verdict | None, Outcome, str]:
-    """Return why a node's costs in a case cannot be compared; no verdict where they can."""
+    """Return why a node's costs in a case cannot be compared, such as by `states`; no verdict where they can."""
     without = sides.verdict_without_costs(before, after)
     if without is not None:
         return without
     reason = sides.different_digests(before.answers, after.answers)
     if case.timed:
         reason = reason or sides.different_timed_region(node.old, node.new)
-    reason = reason or sides.of_one_state((before.trusted, after.trusted), (1, 1))[1]
+    reason = reason or states
     if not reason and after.lacking:
         return Verdict.UNDECIDED, "undecided", after.lacking
     return (Verdict.INCOMPARABLE if reason else None), "undecided", reason

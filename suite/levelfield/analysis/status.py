@@ -70,7 +70,7 @@ def _result(block: types.BlockAnalysis, row: types.AnyRow) -> str:
 def derive(
     run: Run, blocks: Iterable[types.BlockAnalysis], status: types.Status, around: Surroundings
 ) -> tuple[Warning_, ...]:
-    """Return the record's own warnings, then those that follow from the numbers, each once: these stand for its own."""
+    """Return the warnings that follow from the numbers, after those of the record's own that are not among them."""
     blocks = tuple(blocks)
     found = chain(
         _of_run(status),

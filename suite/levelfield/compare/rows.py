@@ -255,16 +255,15 @@ def _measured(
     derived = given.gate.derived
     pairs = given.paired_costs(arms, case.id) if derived is None else None
     fewest = MIN_RUNS, MIN_RUNS if derived is None else 1
-    answers, reason = sides.of_one_state((before.trusted, after.trusted), fewest)
+    answers, states = sides.of_one_state((before.trusted, after.trusted), fewest)
     costs = pairs or (sides.costs_of(answers[0]), sides.costs_of(answers[1]))
-    reason = "" if pairs else reason
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
-    if derived is not None:
-        few, reason = "", why_no_limit(f"{arms[0]}/{case.id}", derived, given.labels) or reason
-    else:
-        few = sides.why_not_judged(counts, given.labels)
-    reason = few or (sides.SLOWED if given.is_slowed(arms[0]) else reason)
+    few = sides.why_not_judged(counts, given.labels) if derived is None else ""
+    no_limit = why_no_limit(f"{arms[0]}/{case.id}", derived, given.labels) if derived is not None else ""
+    reason = few or no_limit or (sides.SLOWED if given.is_slowed(arms[0]) else "")
+    if pairs is None and reason not in (sides.NOT_MEASURED, sides.SLOWED):
+        reason = "; ".join(filter(None, (reason, states)))  # also of too few: their ratio is shown
     row = Row(
         case=case,
         metric=case.scenario,
