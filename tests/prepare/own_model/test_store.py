@@ -53,6 +53,25 @@ def test_workers_get_the_file_with_all_its_sizes(tmp_path: Path) -> None:
     assert there.read_bytes() == onnx_files.classifier(batch=2), "it is given as it is"
 
 
+def test_a_copy_that_was_changed_is_not_used(tmp_path: Path) -> None:
+    path, values = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), tmp_path / "ids.npy"
+    one = read(path, {"sequence": 12})
+    made = store.prepared(one, 4)
+    for changed in (cache_folder("artifacts") / "own" / one.sha256 / store.MODEL, cache_folder("artifacts") / made.path):
+        changed.write_bytes(onnx_files.classifier())
+    with refused("which is not here, or was changed", "--model PATH"):
+        store.find_recorded(one)
+    assert read(path, {"sequence": 12}) == one
+    assert store.find_recorded(one) == one
+    assert store.prepared(one, 4) == made
+    np.save(values, np.zeros((1, 12), np.int64))
+    with_values = store.read(path, {"sequence": 12}, {one.inputs[0].name: values})
+    digest = with_values.inputs[0].sha256
+    (cache_folder("artifacts") / "own" / f"{digest}.npy").write_bytes(b"")
+    with refused("which are not here, or were changed"):
+        store.find_recorded(with_values)
+
+
 def test_a_file_with_conditions_keeps_its_own_sizes(tmp_path: Path) -> None:
     value = onnx_files.value("x", onnx_files.FLOAT, ["batch", 2])
     path = onnx_files.write(

@@ -98,15 +98,16 @@ def find_recorded(known: OwnFile) -> OwnFile:
     for sha256 in (known.sha256, *known.beside.values(), *given.values()):
         if not _SHA256.fullmatch(sha256):
             raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
-    if not (_folder(content) / MODEL).is_file():
+    if not _holds(_folder(content), {MODEL: known.sha256, **known.beside}):
         raise LevelfieldError(
-            f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
+            f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here, or was changed.",
             fix="Give it with --model PATH: the file itself decides, not its name.",
         )
     for sha256 in given.values():
-        if not _values_file(sha256).is_file():
+        if not _holds(_values_file(sha256).parent, {_values_file(sha256).name: sha256}):
             raise LevelfieldError(
-                f"The run gave {known.file} values of its own (SHA-256 {sha256[:16]}…), which are not here.",
+                f"The run gave {known.file} values of its own (SHA-256 {sha256[:16]}…), which are not here, or were "
+                "changed.",
                 fix="Give them once with `levelfield bench --model PATH --input NAME=FILE.npy`.",
             )
     found = _described(content, known.dimensions, given)
@@ -157,11 +158,26 @@ def keep(path: Path) -> Content:
         size_bytes += sum((draft / name).stat().st_size for name in beside)
         content = Content(_shown(path), sha256, size_bytes, beside)
         target = _folder(content)
-        if not (target / MODEL).is_file():
+        if not _holds(target, {MODEL: sha256, **beside}):
             remove_tree(target)
             draft.replace(target)
         untrusted.limit_access(target)
     return content
+
+
+def _holds(folder: Path, digests: Mapping[str, str]) -> bool:
+    """Return whether the files of a copy still are what they are called by: a user, or a disk, may have changed them.
+
+    `digests`: SHA-256 by name.
+    """
+    try:
+        for name, sha256 in digests.items():
+            with untrusted.open_plain(folder / name, follow_links=False) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                    return False
+    except OSError:
+        return False
+    return True
 
 
 def prepared(model: OwnFile, batch: int) -> ModelFile:
@@ -175,7 +191,7 @@ def prepared(model: OwnFile, batch: int) -> ModelFile:
     if describe.needs_sizes(_graph(original / MODEL, model.file), sides):
         key = "_".join(f"{name}={size}" for name, size in sorted(sides.items()))
         folder = original / f"sized-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-        _write_sized(original, folder, sides, tuple(model.beside))
+        _write_sized(original, folder, sides, model.beside)
     found = files_in(folder)
     sha256 = digest_of(found)
     size_bytes = sum((folder / name).stat().st_size for name in found)
@@ -308,16 +324,20 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
     return _copy(find_beside(path, name), draft / name, 1 << 40, inside=path.parent)[0]
 
 
-def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: tuple[str, ...]) -> None:
+def _write_sized(
+    original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: Mapping[str, str]
+) -> None:
     """Write the file with these shapes of its inputs, and the weights beside it."""
-    if (folder / MODEL).is_file():
-        return
     with temporary_folder("own") as outer:
-        draft = outer / "draft"
+        draft, digest = outer / "draft", hashlib.sha256()
         draft.mkdir()
         with (original / MODEL).open("rb") as whole, (draft / MODEL).open("wb") as file:
-            file.writelines(onnx_format.fixed(_mapped(whole), sides))
+            for part in onnx_format.fixed(_mapped(whole), sides):
+                digest.update(part)
+                file.write(part)
         untrusted.limit_access(draft / MODEL)
+        if _holds(folder, {MODEL: digest.hexdigest(), **beside}):
+            return
         for name in beside:
             _copy(original / name, draft / name, 1 << 40)  # a link would do, and the onnx library refuses one
         untrusted.limit_access(draft)
