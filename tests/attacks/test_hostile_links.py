@@ -15,7 +15,7 @@ from levelfield.images import bundle
 from levelfield.record import files, journal
 from levelfield.run import bench
 from levelfield.run.upgrade import store
-from levelfield.share import statement
+from levelfield.share import site, statement
 from tests.commands import modules_with
 from tests.share.evidence import leave, small
 
@@ -100,6 +100,30 @@ def test_no_file_of_a_fixed_name_is_written_through(stranger: Path) -> None:
     assert content_of(outside) == before
     assert (stranger / "b.tar").stat().st_size > 0
     assert not (stranger / "b.tar").is_symlink()
+
+
+def test_a_link_in_the_place_of_a_new_file_gives_nobody_rights(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.touch(0o600)
+    with files.fresh_file(tmp_path / "page.html"):
+        (temporary,) = tmp_path.glob(".page*")
+        temporary.unlink()
+        temporary.symlink_to(secret)
+    with pytest.raises(OSError, match="symbolic links"):
+        site._readable(tmp_path / "page.html")
+    assert secret.stat().st_mode & 0o777 == 0o600
+
+
+CHANGES_RIGHTS = {
+    "images/debian", "images/worker_code", "prepare/artifacts", "schedule/launches", "untrusted",
+    "levelfield_loadgen/library",
+}  # fmt: skip
+"""Modules that change rights by a name: of the cache, and of temporary folders of this process."""
+
+
+def test_rights_are_changed_of_open_files_alone() -> None:
+    called = {"chmod", "lchmod", "copymode", "copystat", "copy2", "copytree"}
+    assert modules_with(lambda call: isinstance(call, ast.Attribute) and call.attr in called) == CHANGES_RIGHTS
 
 
 def test_a_link_to_a_run_that_a_person_names_is_followed(stranger: Path) -> None:

@@ -49,6 +49,7 @@ def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
     words = [word for path in outputs for word in ("--output", path)]
     command = commands.call("compare", *MANY, *words, folder=place, code=1)
     assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): 2")
+    assert all(f"Written: {path}\n" in command.err for path in outputs)
     assert all("Worse: onnxruntime" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
     assert json.loads(outputs[2].read_text(encoding="utf-8"))["exit_code"] == 1
     assert ET.parse(outputs[1]).getroot().attrib["failures"] == "1"

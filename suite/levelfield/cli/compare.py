@@ -174,6 +174,7 @@ def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
 
     for path, name in targets:
         write_atomically(path, WRITERS[name](found).encode("utf-8", "replace"), named=True)
+        terminals.say(terminals.console(stderr=True), f"Written: {path}")
 
 
 @click.group()

@@ -83,9 +83,9 @@ def fresh_file(target: Path) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
+            os.umask(umask := os.umask(0o077))
+            os.fchmod(file.fileno(), 0o666 & ~umask)  # by its name, it may be a link that a folder's owner put there
             os.fsync(file.fileno())
-        os.umask(umask := os.umask(0o077))
-        Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

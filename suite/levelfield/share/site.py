@@ -5,7 +5,9 @@ Any static host serves it, and no page makes a request to another one. Every run
 
 import contextlib
 import itertools
+import os
 import re
+import stat
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -128,7 +130,7 @@ def _put(fresh: Path, out: Path) -> None:
         return
     old = _written(out)
     _mark(out, paths | old)
-    _readable(out)
+    _readable(out.resolve())
     for name in sorted(paths, key="index.html".__eq__):
         untrusted.make_inside((out / name).parent, out)
         _readable((out / name).parent)
@@ -157,10 +159,14 @@ def _written(out: Path) -> set[str]:
 
 
 def _readable(path: Path) -> None:
-    """Let everybody read a file or look into a folder, whatever the umask is."""
-    mode = path.stat().st_mode
-    if mode != (public := mode | (0o555 if path.is_dir() else 0o444)):
-        path.chmod(public)
+    """Let everybody read a file or look into a folder, whatever the umask is; a link in its place is refused."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if mode != (public := mode | (0o555 if stat.S_ISDIR(mode) else 0o444)):
+            os.fchmod(descriptor, public)
+    finally:
+        os.close(descriptor)
 
 
 def _run(given: Given, page: str, folder: Path, address: str) -> None:

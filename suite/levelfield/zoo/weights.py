@@ -72,7 +72,7 @@ def replacing(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        Path(temporary).chmod(mode)
+            os.fchmod(file.fileno(), mode)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
