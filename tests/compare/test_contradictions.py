@@ -266,6 +266,11 @@ def test_calls_that_fit_into_no_window_are_a_contradiction(field: str, value: in
     assert [each.endswith("that is shorter than its calls") for each in said] == [True]
 
 
+def test_a_window_without_a_call_is_a_contradiction() -> None:
+    said = "".join(contradictions.of(changed(small(), ((*TURN, "window", "samples_ns"), []))))
+    assert said.endswith("without a call")
+
+
 @pytest.mark.parametrize("of", [small(), TRAINED, CONVERGED, DRIVEN, STREAMED, JUDGED, make_run(max_calls=5)])
 def test_a_run_as_it_was_measured_agrees_with_itself(of: Run) -> None:
     assert list(contradictions.of(of)) == []

@@ -9,10 +9,10 @@ import pytest
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.drift import KNOWN_ERRORS
 from levelfield.compare.types import Drift, Movement, Verdict
-from levelfield.record.schema import Accuracy, DataSet, Failure, Parity, Run
+from levelfield.record.schema import Accuracy, DataSet, Failure, Generation, Parity, Run
 from levelfield.zoo import parity as zoo_parity
 from tests.compare.runs import one, only, reduced, row, run, with_machine, with_parity
-from tests.records_builder import with_launches
+from tests.records_builder import with_generations, with_launches
 
 OUTPUT = np.random.default_rng(1).standard_normal((4, 1000))
 
@@ -156,9 +156,96 @@ def test_answers_to_a_data_set_that_got_worse_are_no_success() -> None:
     old = judged("old", 38)
     assert row(one(old, judged("new", 36)), "jax").outcome == "undecided"
     for new, says in (
-        (judged("new", 20), "20 of 40 items of imagenet are right, and 38 were"),
+        (judged("new", 20), "its top-1 on imagenet is 0.5, and was 0.95"),
         (judged("new", 38, failure=Failure("measure", "crashed", "It ended.")), "its answers to imagenet failed"),
     ):
         found = one(old, new)
-        assert (found.exit_code, row(found, "jax").verdict, row(found, "jax").reason) == (1, Verdict.UNEQUAL, says)
+        assert (found.exit_code, row(found, "jax").verdict, row(found, "jax").reason) == (1, Verdict.MOVED, says)
         assert row(found, "onnxruntime").outcome == "undecided"
+
+
+ITEMS = 200
+SCORES = tuple(float(item % 5) for item in range(ITEMS))
+CLASSES = tuple(item % 2 for item in range(ITEMS))
+
+
+def answering(name: str, metric: str, *, items: int = ITEMS, **answers: Any) -> Run:
+    truth: dict[str, Any] = {"scores": SCORES} if "scores" in answers else {"labels": CLASSES[:items]}
+    known = DataSet("set", "Set", "mlp", (metric,), "0" * 64, 1000, tuple(range(items)), **truth)  # type: ignore[arg-type]
+    given = (Accuracy("set", "mlp", "fp32", "cpu", 1, "jax", **answers),) if answers else ()
+    return msgspec.structs.replace(run(name), data_sets=(known,), accuracies=given)
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after"),
+    [
+        ("F1 of words", {"shares": {"F1 of words": (0.9,) * ITEMS}}, {"shares": {"F1 of words": (0.0,) * ITEMS}}),
+        ("Pearson correlation", {"scores": SCORES}, {"scores": tuple(float(each * 7 % 11) for each in range(ITEMS))}),
+        ("Pearson correlation", {"scores": SCORES}, {"scores": (1.0,) * ITEMS}),
+        ("Matthews correlation", {"answers": CLASSES}, {"answers": (1,) * ITEMS}),
+        ("accuracy", {"right": {"accuracy": (1,) * ITEMS}}, {"right": {"accuracy": CLASSES}}),
+    ],
+)
+def test_answers_that_collapse_are_worse_by_every_measure(
+    metric: str, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    whole = [answering(name, metric, **before) for name in ("old", "again")]
+    assert row(compare_runs([reduced(whole[0])], [reduced(whole[1])]), "jax").outcome == "undecided"
+    for new in ([answering("new", metric, **after)], [whole[1], answering("new", metric, **after)]):
+        found = compare_runs([reduced(whole[0])], [reduced(each) for each in new])
+        assert found.exit_code == 1
+        assert f"its {metric} on set is " in found.answer
+        assert "slower" not in found.answer
+
+
+def test_answers_to_other_items_or_none_are_no_success() -> None:
+    right = {"accuracy": (1,) * ITEMS}
+    old = [reduced(answering(f"old-{number}", "accuracy", right=right)) for number in range(3)]
+    for name, change in {
+        "other": {"items": 150, "right": {"accuracy": (1,) * 150}}, "none": {}, "same": {"right": right},
+    }.items():  # fmt: skip
+        new = [reduced(answering(f"{name}-{number}", "accuracy", **change)) for number in range(3)]
+        found = compare_runs(old, new)
+        expected = (0, "fine") if name == "same" else (3, "undecided")
+        assert (found.exit_code, row(found, "jax").outcome) == expected, name
+        assert row(found, "onnxruntime").outcome == "fine"
+
+
+def test_the_worst_of_some_old_answers_excuses_none() -> None:
+    def side(name: str, *right: int) -> list[Any]:
+        return [
+            reduced(answering(f"{name}-{at}", "accuracy", right={"accuracy": (1,) * many + (0,) * (ITEMS - many)}))
+            for at, many in enumerate(right)
+        ]
+
+    new = side("new", 60, 60, 60)
+    assert [compare_runs(side("old", *old), new).exit_code for old in ((190, 190, 60), (60, 190, 190))] == [1, 1]
+
+
+def test_answers_of_the_control_are_the_arms_own() -> None:
+    old, plain = run("old", backends=["jax"], control="jax"), run("new", backends=["jax"], control="jax")
+    assert one(old, plain).exit_code == 3
+    wrong = with_parity(
+        plain, "jax#2", lambda each: msgspec.structs.replace(each, equal=False, output_sha256="x", reason="far off")
+    )
+    found = one(old, wrong)
+    assert (found.exit_code, only(found.drifts).movement) == (1, Movement.BECAME_UNEQUAL)
+    assert (row(found, "jax").verdict, row(found, "jax").reason) == (Verdict.UNEQUAL, "jax#2: far off")
+    crashed = Failure("measure", "crashed", "It died.")
+    dying = with_launches(plain, lambda each: msgspec.structs.replace(each, failure=crashed), "jax#2")
+    assert (one(old, dying).exit_code, row(one(old, dying), "jax").verdict) == (1, Verdict.FAILED)
+
+
+@pytest.mark.parametrize("last", [2, 11])
+def test_an_output_that_moved_is_found_in_whichever_launch(last: int) -> None:
+    def launches(name: str, share: float) -> Run:
+        def change(generation: Generation) -> Generation:
+            far = share if generation.index == last else 1e-8 * generation.index
+            made = parity_of(moved(far), output_sha256=f"{name} {generation.index}")
+            given = (msgspec.structs.replace(each, parity=made) for each in generation.launches)
+            return msgspec.structs.replace(generation, launches=tuple(given))
+
+        return with_generations(run(name, backends=["jax"], generations=12), change)
+
+    found = [one(launches("old", 1e-8), launches("new", share)).drifts for share in (1e-8, 8e-6)]
+    assert [only(each).movement for each in found] == [Movement.WITHIN, Movement.BEYOND]

@@ -13,7 +13,7 @@ from levelfield.compare.effects import Effect
 from levelfield.compare.policy import judge, reproduction_policy
 from levelfield.compare.reproduce import effect_of, judge_reproduction
 from levelfield.compare.types import Comparison, Verdict
-from levelfield.record.schema import Failure, Run
+from levelfield.record.schema import Accuracy, DataSet, Failure, Run
 from tests.compare.runs import losing_a_launch, with_machine, with_parity
 from tests.known import known
 from tests.run.reproductions import asks, record
@@ -266,3 +266,19 @@ def test_an_answer_that_is_right_only_here_is_not_reproduced() -> None:
     assert (found.exit_code, found.answer) == (
         3, "Of 8 results: 8 reproduced. Of 6 answers: 4 reproduced, 2 not the same.",
     )  # fmt: skip
+
+
+def test_answers_to_a_data_set_are_compared_where_they_are_given_again() -> None:
+    def judged(of: Run, right: int) -> Run:
+        known = DataSet("imagenet", "ImageNet", "mlp", ("top-1",), "0" * 64, 50, tuple(range(40)))
+        arm = of.blocks[0].arms[0].id
+        given = Accuracy("imagenet", "mlp", "fp32", "cpu", 1, arm, right={"top-1": (1,) * right + (0,) * (40 - right)})
+        return msgspec.structs.replace(of, data_sets=(known,), accuracies=(given,))
+
+    theirs, ours = judged(record("theirs", 1), 38), record("ours", 2)
+    worse, same, none = (held(theirs, each, allowed=0.25) for each in (judged(ours, 20), judged(ours, 38), ours))
+    assert [each.exit_code for each in (worse, same, none)] == [1, 0, 3]
+    assert Verdict.MOVED in verdicts(worse).values()
+    assert set(verdicts(none).values()) == {Verdict.REPRODUCED}
+    assert "Not answered again: imagenet." in none.notes
+    assert "every answer" not in none.answer

@@ -130,10 +130,16 @@ def _score(known: DataSet, given: Accuracy, metric: MetricName) -> Score:
         share = proportion(sum(map(bool, right)), len(right))
         return Score(metric, share.share, share.low, share.high)
     measure = _measure(known, given, metric)
-    value = measure(np.arange(len(known.items))) if measure is not None else float("nan")
-    if measure is None or np.isnan(value):
+    found = value(known, given, metric)
+    if measure is None or np.isnan(found):
         return Score(metric, None, None, None)
-    return Score(metric, value, *_interval(measure, len(known.items)))
+    return Score(metric, found, *_interval(measure, len(known.items)))
+
+
+def value(known: DataSet, given: Accuracy, metric: MetricName) -> float:
+    """Return a measure of all answers; NaN: it is not defined, or the record has not what it takes."""
+    measure = _measure(known, given, metric)
+    return measure(np.arange(len(known.items))) if measure is not None else float("nan")
 
 
 def _measure(known: DataSet, given: Accuracy, metric: MetricName) -> _Measure | None:
@@ -159,11 +165,17 @@ def _losses(known: DataSet, given: Sequence[Accuracy]) -> list[Loss]:
     for each in given:
         before = base.get(each.arm)
         if each.precision != BASE and before is not None and each.failure is None:
-            found += [loss for metric in known.metrics if (loss := _loss(known, before, each, metric)) is not None]
+            found += [loss for metric in known.metrics if (loss := change(known, before, each, metric)) is not None]
     return found
 
 
-def _loss(known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName) -> Loss | None:
+def change(
+    known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName, *, confidence: float = 0.95
+) -> Loss | None:
+    """Return how far a measure of the same items moved; None: it is not defined for both.
+
+    `confidence`: of the interval of what is no share of right answers.
+    """
     changed = None
     if before.answers and after.answers:
         changed = sum(one != other for one, other in zip(before.answers, after.answers, strict=True))
@@ -179,17 +191,17 @@ def _loss(known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName)
     def difference(places: _Places) -> float:
         return second(places) - first(places)
 
-    value = difference(np.arange(len(known.items)))
-    if np.isnan(value):
+    moved = difference(np.arange(len(known.items)))
+    if np.isnan(moved):
         return None
-    low, high = _interval(difference, len(known.items))
-    return Loss(after.arm, after.precision, metric, value, low, high, None, None, None, changed)
+    low, high = _interval(difference, len(known.items), confidence)
+    return Loss(after.arm, after.precision, metric, moved, low, high, None, None, None, changed)
 
 
-def _interval(measure: _Measure, items: int) -> tuple[float | None, float | None]:
+def _interval(measure: _Measure, items: int, confidence: float = 0.95) -> tuple[float | None, float | None]:
     """Return the interval of a measure by drawing its items again; None where they are too few."""
     try:
-        return agreement.interval(measure, items)
+        return agreement.interval(measure, items, confidence=confidence)
     except InsufficientData:
         return None, None
 

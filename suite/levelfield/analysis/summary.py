@@ -6,7 +6,7 @@ A record holds megabytes of samples, and analysing them takes a second. `Reduced
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeAlias
 
@@ -213,7 +213,7 @@ Question: TypeAlias = tuple[str, str, int, int, str]
 """Model (or its training), precision, batch, threads and device: what an output answers, whatever is timed about it."""
 
 MOST_PARITIES = 8
-"""Different outputs of one arm that are kept: a few show that an arm gives another output in every launch."""
+"""Different outputs of one arm that are kept: a few show how far they lie apart."""
 
 
 class RunFacts(msgspec.Struct, frozen=True):
@@ -300,22 +300,29 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     answers: dict[ResultKey, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, answered in zip(run.blocks, blocks, strict=True):
-        own = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
-        arms |= own
+        own = {arm.id: arm for arm in block.arms if arm.id != block.canary}
+        copies: dict[str, Answer] = {}
         for row in answered.rows:
-            if row.arm not in own:
-                continue  # the same arm a second time
             arm = own[row.arm]
-            answer = answer_of(row, block, arm)
+            answer, name = answer_of(row, block, arm), ranks.original(arm, block) or arm.id
+            seen = parities.setdefault((name, question(block.case)), {})
+            for _, launch in collect.launches(block, arm.id):
+                if launch.parity is not None:
+                    seen.setdefault(launch.parity.output_sha256, launch.parity)
+            if name != arm.id:
+                copies[name] = msgspec.structs.replace(answer, reason=f"{arm.id}: {answer.reason}")
+                continue
+            arms[name] = arm
             if run.settings.own is not None and not answer.weights:  # names have eight digits of it
                 answer = msgspec.structs.replace(answer, weights=frozenset({run.settings.own.sha256}))
             if answer.windows_of != "calm" and _is_disturbed(block):
                 answer = msgspec.structs.replace(answer, windows_of="disturbed")
-            answers[arm.id, block.case.id] = answer
-            seen = parities.setdefault((arm.id, question(block.case)), {})
-            for _, launch in collect.launches(block, arm.id):
-                if launch.parity is not None and len(seen) < MOST_PARITIES:
-                    seen.setdefault(launch.parity.output_sha256, launch.parity)
+            answers[name, block.case.id] = answer
+        for name, copy in copies.items():
+            if copy.standing in {"unequal", "failed"} and (first := answers.get((name, block.case.id))) is not None:
+                answers[name, block.case.id] = msgspec.structs.replace(
+                    first, standing=copy.standing, reason=copy.reason, failure=copy.failure
+                )
     rounds = [taken for block in run.blocks for generation in block.generations for taken in generation.rounds]
     return Reduced(
         facts=RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels),
@@ -325,7 +332,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         arms=arms,
         cases={block.case.id: block.case for block in run.blocks},
         answers=answers,
-        parities={key: tuple(values.values()) for key, values in parities.items() if values},
+        parities={key: _told_apart(values.values()) for key, values in parities.items() if values},
         hardware=environment.hardware(run.machine),
         machine=run.machine,
         images=run.images,
@@ -337,6 +344,21 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         rounds=len(rounds),
         disturbed=sum(bool(taken.disturbed) for taken in rounds),
     )
+
+
+def _told_apart(outputs: Iterable[Parity]) -> tuple[Parity, ...]:
+    """Return the first output, and of the others those that differ most from it: which are not equal, then by distance.
+
+    Two outputs that rounding does not explain are not both as near to the first as rounding goes.
+    """
+    first, *others = outputs
+
+    def distance(other: Parity) -> float:
+        alike = (first.inputs, len(first.projection)) == (other.inputs, len(other.projection))
+        return math.dist(first.projection, other.projection) if alike else math.inf
+
+    others.sort(key=lambda other: (other.equal, -distance(other)))
+    return (first, *others[: MOST_PARITIES - 1])
 
 
 def _is_disturbed(block: Block) -> bool:
@@ -351,7 +373,7 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
     estimate, of_launches = compared(row, block.case)
     cost = _cost(estimate.value, block.case) if estimate is not None else 0.0
     standing, reason = row.standing, row.reason
-    if standing in {"ranked", "shown"}:
+    if standing in {"ranked", "shown", "control"}:
         lost, done = row.failure, sum(launch.failure is None for launch in launches)
         if (block.case.converges or block.case.definition.driven) and len(of_launches) < done:
             short = done - len(of_launches)

@@ -34,7 +34,7 @@ def compare_runs(
     pairs = sides.pair_arms(sides.arms_of(old), sides.arms_of(new))
     same = changes.have_same_hardware((*old, *new))
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
-    judged = rows.in_order(drift.answered_worse(old, new, judged))
+    judged = rows.in_order(drift.with_data_sets(old, new, judged))
     if not judged:
         raise _nothing_selected(old, new, selection)
     if not rows.in_common(old, new, pairs, selection):

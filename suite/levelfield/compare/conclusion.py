@@ -57,6 +57,7 @@ def _worse(comparison: Comparison) -> str:
         *_failures(failed),
         *_answers(unequal, "is not equal to the reference any more", "are not equal to the reference any more"),
         *_answers(moved, "moved further than rounding explains", "moved further than rounding explains"),
+        *[f"{phrases.where(row)}: {row.reason}" for row in worse if row.verdict is Verdict.MOVED][:1],
     ]
     if not unequal:  # an answer that was compared elsewhere, or not at all, on the old side
         rows = [row for row in worse if row.verdict is Verdict.UNEQUAL]

@@ -133,6 +133,8 @@ def _block(run: Run, block: Block) -> Iterator[str]:
                 yield f"a window of {one_line(turn.arm)} without its launch"
             elif not compared[turn.arm] and not block.case.trains:  # of these the first few are
                 yield f"a window of {one_line(turn.arm)}, whose answer was not compared"
+            if not turn.window.samples_ns:
+                yield f"a window of {one_line(turn.arm)} without a call"
             if _too_short(turn.window):
                 yield f"a window of {one_line(turn.arm)} that is shorter than its calls"
             if turn.window.user_ns + turn.window.system_ns > _most_cpu_ns(turn.window, len(run.settings.cpus)):

@@ -20,25 +20,25 @@ error).
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
 import numpy as np
 
+from levelfield.analysis import accuracy
 from levelfield.analysis.summary import Answer, Question, Reduced
 from levelfield.analysis.summary import question as question_of
 from levelfield.compare.sides import Pair, different_digests
 from levelfield.compare.types import Drift, Movement, Outcome, Row, Verdict
-from levelfield.record.schema import Absent, Accuracy, Parity
-from levelfield.statistics.proportions import compare as compare_shares
+from levelfield.record.schema import Absent, Accuracy, DataSet, Parity
 
 KNOWN_ERRORS: Mapping[str, float] = MappingProxyType({"fp32": 9e-7, "bf16": 2e-2, "int8": 6.5e-2})
 """Largest relative error of a correct answer, by precision, over the backends that have it and three models; what runs
 on GPUs alone has not been measured."""
 WORSE = 0.01
-"""Level at which answers to the items of a data set are worse than before, for one arm and metric."""
+"""Level at which answers to the items of a data set are worse than before, for one arm and measure: by McNemar's test of
+shares of right answers, else by drawing the items again."""
 UNKNOWN_SHARE = 0.1
 """For a precision without such a figure: this share of the tolerance that its record names."""
 
@@ -203,37 +203,60 @@ def _measured(value: float | Absent) -> float | None:
     return None if isinstance(value, Absent) else value
 
 
-def answered_worse(old: Iterable[Reduced], new: Iterable[Reduced], rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the rows, with a verdict on those whose arm answers a data set worse: they time something else."""
-    before = dict(entry for run in old for entry in _of_data_sets(run))
-    now = [entry for run in new for entry in _of_data_sets(run)]
+def with_data_sets(old: Sequence[Reduced], new: Sequence[Reduced], rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows, with a verdict on those whose arm answers a data set worse, or not any more.
+
+    Of whichever runs: in one that answers worse than any old one did, the arm times something else.
+    """
+    found: dict[tuple[str, ...], tuple[bool, str]] = {}
     for row in rows:
-        arm = row.new_arm, row.case.model, row.case.precision
-        worse = (
-            why
-            for (items, *of), accuracy in now
-            if tuple(of) == arm
-            and (was := before.get((items, row.old_arm, *arm[1:])))
-            and (why := _worse(was, accuracy))
-        )
-        why = next(worse, "")
-        yield msgspec.structs.replace(row, verdict=Verdict.UNEQUAL, outcome="worse", reason=why) if why else row
+        key = row.old_arm, row.new_arm, row.case.model, row.case.precision, row.case.device
+        if key not in found:
+            found[key] = _on_data_sets(old, new, *key)
+        worse, why = found[key]
+        if worse:
+            yield msgspec.structs.replace(row, verdict=Verdict.MOVED, outcome="worse", reason=why, ratio=None)
+        elif why and row.outcome == "fine":
+            yield msgspec.structs.replace(row, verdict=Verdict.INCOMPARABLE, outcome="undecided", reason=why)
+        else:
+            yield row
 
 
-def _of_data_sets(run: Reduced) -> Iterator[tuple[tuple[str, ...], Accuracy]]:
-    items = {(each.task, each.model): f"{each.task} {each.sha256} {each.items}" for each in run.data_sets}
+def _on_data_sets(
+    old: Iterable[Reduced], new: Sequence[Reduced], old_arm: str, new_arm: str, *of: str
+) -> tuple[bool, str]:
+    """Return whether any answers of an arm are worse than old ones to the same items, and why, or what is missing."""
+    missing = ""
+    for known, was in (entry for run in old for entry in _answered(run, old_arm, of)):
+        for run in new:
+            given = [now for asked, now in _answered(run, new_arm, of) if _items(asked) == _items(known)]
+            if not given and was.failure is None:
+                missing = f"{known.task} was answered before, and its same items are not now"
+            if why := next(filter(None, (_worse(known, was, now) for now in given)), ""):
+                return True, why
+    return False, missing
+
+
+def _answered(run: Reduced, arm: str, of: Sequence[str]) -> Iterator[tuple[DataSet, Accuracy]]:
+    known = {(each.task, each.model): each for each in run.data_sets}
     for each in run.accuracies:
-        yield (items.get((each.task, each.model), ""), each.arm, each.model, each.precision), each
+        if (each.arm, each.model, each.precision, each.device) == (arm, *of):
+            yield known[each.task, each.model], each
 
 
-def _worse(was: Accuracy, now: Accuracy) -> str:
-    """Say which answers to the same items got worse, by McNemar's test at `WORSE`; empty: none did, for all it says."""
-    if now.failure is not None and was.failure is None:
-        return f"its answers to {now.task} failed"
-    for metric, before in was.right.items():
-        after = now.right.get(metric, ())
-        pairs = Counter(zip(before, after, strict=False))
-        found = compare_shares(pairs[1, 0], pairs[0, 1], len(before)) if before and len(after) == len(before) else None
-        if found is not None and found.difference < 0 and found.p < WORSE:
-            return f"{sum(after)} of {len(after)} items of {now.task} are right, and {sum(before)} were"
+def _items(known: DataSet) -> tuple[str, str, tuple[int, ...]]:
+    return known.task, known.sha256, known.items
+
+
+def _worse(known: DataSet, was: Accuracy, now: Accuracy) -> str:
+    """Say which answers to the same items got worse, at `WORSE`; empty: none did, for all they say."""
+    if was.failure is not None or now.failure is not None:
+        return f"its answers to {now.task} failed" if was.failure is None else ""
+    for metric in dict.fromkeys((*known.metrics, *was.right, *was.shares)):
+        before, after = (accuracy.value(known, each, metric) for each in (was, now))
+        if not before > after and (math.isnan(before) or not math.isnan(after)):
+            continue
+        found = accuracy.change(known, was, now, metric, confidence=1 - WORSE)
+        if found is None or (found.p < WORSE if found.p is not None else found.high is None or found.high < 0):
+            return f"its {metric} on {now.task} is {after:.3g}, and was {before:.3g}"
     return ""

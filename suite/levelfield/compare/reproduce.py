@@ -46,9 +46,12 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     drafts = tuple(_drafts(theirs, ours))
     alike = any(each.effect is not None and each.effect.pooled for each in drafts)
     judged = rows.judge_rows(drafts, policy)
-    judged = rows.in_order(_as_found(row, ours, moved, same=same) for row in judged)
+    left = {each.task for each in theirs.data_sets} - {each.task for each in ours.data_sets}
+    again = msgspec.structs.replace(theirs, accuracies=tuple(one for one in theirs.accuracies if one.task not in left))
+    found_rows = (_as_found(row, ours, moved, same=same) for row in judged)
+    judged = rows.in_order(drift.with_data_sets((again,), (ours,), found_rows))
     said = {row.verdict for row in judged} | {_ANSWERS.get(each.movement) for each in drifts}
-    whole = bool(drifts) and said == {Verdict.REPRODUCED}
+    whole = bool(drifts) and said == {Verdict.REPRODUCED} and not left
     found = Comparison(
         answer=_answer(judged, drifts, same=same, whole=whole),
         exit_code=UNDECIDED,
@@ -62,6 +65,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
                     _without_number(theirs),
                     _disturbed(theirs, ours),
                     numerics(drifts) or "No answer of the report could be compared.",
+                    f"Not answered again: {', '.join(sorted(left))}." if left else "",
                     _speed(judged, allowed) if same is True else "",
                     _order(theirs, ours, same=same is True),
                 ),
