@@ -45,7 +45,8 @@ class _Hook(RenderHook):
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console on stdout, or on stderr, that prints nothing but text and its own styles."""
-    made = Console(stderr=stderr, width=80 if os.environ.get("COLUMNS") == "0" else None)  # in none rich prints nothing
+    width = 80 if os.environ.get("COLUMNS") == "0" else None  # in none rich prints nothing
+    made = Console(stderr=stderr, width=width, emoji=False)  # a name may have colons
     made.push_render_hook(_Hook())
     return made
 

@@ -494,10 +494,13 @@ def test_an_arm_of_a_version_ran_in_an_image_of_it() -> None:
     made = pairs.ended(pairs.run(models=("mlp",), scenarios=("memory",), generations=1, max_calls=5))
     launch: Place = (*LAUNCH, "framework_version")
     held: Place = ("images", 1, "distributions", "onnxruntime")
+    said = "mlp/memory/fp32/b1/t2/cpu: a launch of onnxruntime@1.30.0 in version 1.31.1"
     without = changed(msgspec.structs.replace(made, images=made.images[:1]), (launch, "1.31.1"))
-    assert list(contradictions.of(without)) == ["a launch of onnxruntime@1.30.0 without an image"]
+    assert list(contradictions.of(without)) == [said, "a launch of onnxruntime@1.30.0 without an image"]
     other = changed(made, (launch, "1.31.1"), (held, "1.31.1"))
-    assert list(contradictions.of(other)) == ["the image onnxruntime cpu@1.30.0 does not hold that version"]
+    assert list(contradictions.of(other)) == [said, "the image onnxruntime cpu@1.30.0 does not hold that version"]
+    both = changed(made, (launch, "1.31.1"), (("images", 1, "distributions", "another"), "1.31.1"))
+    assert list(contradictions.of(both)) == [said]
     assert list(contradictions.of(changed(made, (held, "1.30"), (launch, "1.30")))) == []
     name = "1.30.0~numpy~0a1b2c"
     mixed: Changes = (

@@ -63,7 +63,10 @@ def show(fleet: Fleet, console: Console) -> None:
 def terminal(fleet: Fleet) -> str:
     """Return what a terminal would show, without colours."""
     stream = io.StringIO()
-    show(fleet, Console(file=stream, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False))
+    console = Console(
+        file=stream, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False, emoji=False
+    )
+    show(fleet, console)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 

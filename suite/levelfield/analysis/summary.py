@@ -29,6 +29,7 @@ from levelfield.record.schema import (
     Fact,
     FailureKind,
     Fingerprint,
+    Generation,
     Image,
     Imported,
     Launch,
@@ -239,6 +240,8 @@ class Answer(msgspec.Struct, frozen=True):
     """The same of each launch."""
     inputs: frozenset[str] = frozenset()
     """Digests of the inputs."""
+    timed_inputs: frozenset[str] = frozenset()
+    """Digests of those that timed calls take in turn."""
     weights: frozenset[str] = frozenset()
     onnx: frozenset[str] = frozenset()
     target: frozenset[str] = frozenset()
@@ -246,6 +249,8 @@ class Answer(msgspec.Struct, frozen=True):
     latency_target: frozenset[str] = frozenset()
     """That LoadGen's Server scenario was to hold."""
     windows_of: MeasuredIn = ""
+    lost: int = 0
+    """Launches in which what lies around the worker failed."""
 
 
 class Reduced(msgspec.Struct, frozen=True):
@@ -301,6 +306,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, answered in zip(run.blocks, blocks, strict=True):
         own = {arm.id: arm for arm in block.arms if arm.id != block.canary}
+        arms |= {name: arm for name, arm in own.items() if ranks.original(arm, block) is None}
         copies: dict[str, Answer] = {}
         for row in answered.rows:
             arm = own[row.arm]
@@ -312,7 +318,6 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             if name != arm.id:
                 copies[name] = msgspec.structs.replace(answer, reason=f"{arm.id}: {answer.reason}")
                 continue
-            arms[name] = arm
             if run.settings.own is not None and not answer.weights:  # names have eight digits of it
                 answer = msgspec.structs.replace(answer, weights=frozenset({run.settings.own.sha256}))
             if answer.windows_of != "calm" and _is_disturbed(block):
@@ -388,6 +393,7 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
         cost=cost if 0 < cost < math.inf else None,
         launch_costs=tuple(_cost(value, block.case) for value in of_launches if value > 0),
         inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
+        timed_inputs=frozenset(launch.timed_inputs_sha256 for launch in launches if launch.timed_inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
         latency_target=frozenset(
@@ -397,7 +403,15 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
         ),
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
         windows_of=row.windows_of if isinstance(row, Row) else "",
+        lost=sum(_is_lost(generation, arm.id) for generation in block.generations),
     )
+
+
+def _is_lost(generation: Generation, arm: str) -> bool:
+    """Return whether an arm has no result of a generation that was not cut off, by no fault of its own."""
+    turns = (turn for taken in generation.rounds for turn in taken.turns)
+    failed = [each.failure for each in (*generation.launches, *turns) if each.arm == arm and each.failure is not None]
+    return generation.complete and any(each.kind in ranks.NO_FAULT_OF_AN_ARM for each in failed)
 
 
 def _canary(found: Canary | None) -> Answer | None:

@@ -1,5 +1,6 @@
 """What changed around the numbers: two sides' hardware and environments, fact by fact, changed ones first."""
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -53,7 +54,14 @@ def have_same_hardware(runs: Sequence[Reduced]) -> bool | None:
     """Return whether all runs were made on like hardware; None where a record does not name the processor."""
     if not all(is_known(run.hardware.get("cpu model", "not asked")) for run in runs):
         return None
-    return not any(hardware_differences(runs[0].hardware, run.hardware) for run in runs[1:])
+    return not among(runs)
+
+
+def among(runs: Iterable[Reduced]) -> list[str]:
+    """Return what differs between the hardware of any two of these runs, one phrase each."""
+    pairs = itertools.combinations(runs, 2)
+    found = (each for one, other in pairs for each in hardware_differences(one.hardware, other.hardware))
+    return list(dict.fromkeys(found))
 
 
 def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
@@ -153,7 +161,7 @@ def _state(old: Collection[str], new: Collection[str]) -> State:
     """Say what is known of a fact from its values on either side."""
     if set(old) == set(new) and len(old) == 1:
         return "same"
-    if NOT_RECORDED in old or NOT_RECORDED in new:
+    if len({*old, *new} - {NOT_RECORDED}) < 2:
         return "unrecorded"
     return "varies" if max(len(old), len(new)) > 1 else "changed"
 

@@ -6,7 +6,7 @@ from levelfield.analysis.environment import NOT_THERE
 from levelfield.analysis.summary import Reduced, question
 from levelfield.compare import changes, conclusion, drift, order_in_time, phrases, rows, sides
 from levelfield.compare import gate as gate_notes
-from levelfield.compare.changes import hardware_differences
+from levelfield.compare.changes import among as differences_among
 from levelfield.compare.rows import Selection
 from levelfield.compare.types import ChangeGroup, Comparison, Gate, Row, Side, Verdict
 from levelfield.compatibility.gate import Table
@@ -146,9 +146,8 @@ def notes_on_runs(
     if changes:
         yield note_on_changes(changes)
     if same_hardware is False:
-        others = (hardware_differences(old[0].hardware, run.hardware) for run in (*new, *old))
-        found = next(filter(None, others))
-        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios compare machines and stacks at the same time."
+        found = "; ".join(differences_among((*old, *new)))
+        yield f"Other hardware: {phrases.clean(found)}. Ratios compare machines and stacks at the same time."
     elif same_hardware is None:
         yield "A record does not name its processor, so the hardware may differ."
     yield from map(

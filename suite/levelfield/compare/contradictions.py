@@ -121,6 +121,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
             yield "a launch of an arm that it does not have"
         for launch in generation.launches:
             yield from _launch(block, launch)
+            yield from _version(block, launch)
             yield from answers.of(block, launch, own=run.settings.own is not None)
         for turn in (each for round_ in generation.rounds for each in round_.turns):
             if turn.arm not in known:
@@ -276,9 +277,9 @@ def _images(run: Run) -> Iterator[str]:
             yield f"the image {name} is of the launcher {image.launcher}, which no arm has"
         if bool(image.unlocked) != (image.launcher == "host"):
             yield f"the image {one_line(image.name)} of the launcher {image.launcher} is said to be locked otherwise"
-        version = split_python(image.variant.partition("@")[2])[0] or ""
-        held = {canonicalize_version(each.partition("+")[0]) for each in image.distributions.values()}
-        if held and _VERSION.fullmatch(version) and canonicalize_version(version) not in held:
+        version = _version_of(image.variant.partition("@")[2])
+        held = {canonicalize_version(_public(each)) for each in image.distributions.values()}
+        if held and version and version not in held:
             yield f"the image {name} does not hold that version"
 
 
@@ -376,6 +377,23 @@ def _copies(run: Run) -> Iterator[str]:
 def _failed(launch: Launch) -> bool:
     """Return whether it failed before it could measure."""
     return launch.failure is not None and launch.failure.stage in _BEFORE_MEASURING
+
+
+def _version(block: Block, launch: Launch) -> Iterator[str]:
+    arm = next((each for each in block.arms if each.id == launch.arm), None)
+    asked = _version_of(arm.version or "") if arm is not None else ""
+    if asked and launch.framework_version and canonicalize_version(_public(launch.framework_version)) != asked:
+        yield f"a launch of {one_line(launch.arm)} in version {one_line(launch.framework_version)}"
+
+
+def _version_of(reference: str) -> str:
+    """Return the version of a framework that a reference names, in its canonical form; empty: it names none."""
+    version = split_python(reference)[0] or ""
+    return canonicalize_version(version) if _VERSION.fullmatch(version) else ""
+
+
+def _public(version: str) -> str:
+    return version.partition("+")[0]
 
 
 def _launch(block: Block, launch: Launch) -> Iterator[str]:

@@ -59,7 +59,7 @@ def find_drift(
             if (new_arm, question) not in given[1]:
                 continue
             first, second = before.get((old_arm, question), ()), after.get((new_arm, question), ())
-            other = different_digests(given[0][old_arm, question], given[1][new_arm, question], onnx=False)
+            other = different_digests(given[0][old_arm, question], given[1][new_arm, question], timed=False)
             known = scale.get(question[:2], 0.0)
             found.append(_drift(question, (old_arm, new_arm), (first, second), known, other))
     if same_hardware is not True:
@@ -130,7 +130,7 @@ def _drift(
     sound = tuple(parity for parity in old if parity.equal) or old
     distance, reason = (None, other) if other else _distance(sound, new)
     movement = _movement(old, new, distance, limit)
-    movement = Movement.UNKNOWN if other and movement is Movement.IDENTICAL else movement
+    movement = Movement.UNKNOWN if other and movement in (Movement.IDENTICAL, Movement.BECAME_EQUAL) else movement
     if movement is Movement.IDENTICAL:
         distance, reason = 0.0, ""
     if movement in (Movement.BECAME_UNEQUAL, Movement.UNEQUAL):
@@ -252,6 +252,8 @@ def _worse(known: DataSet, was: Accuracy, now: Accuracy) -> str:
     """Say which answers to the same items got worse, at `WORSE`; empty: none did, for all they say."""
     if was.failure is not None or now.failure is not None:
         return f"its answers to {now.task} failed" if was.failure is None else ""
+    if now.equal is False and was.equal is not False:
+        return f"the worker that answered {now.task} is not equal to the reference"
     for metric in dict.fromkeys((*known.metrics, *was.right, *was.shares)):
         before, after = (accuracy.value(known, each, metric) for each in (was, now))
         if not before > after and (math.isnan(before) or not math.isnan(after)):

@@ -129,8 +129,8 @@ def _check_days(baseline: Baseline, runs: Sequence[Reduced]) -> None:
 def _check_alike(baseline: Baseline, runs: Sequence[Reduced], accept: Sequence[str]) -> tuple[str, ...]:
     """Return the accepted differences between the runs; refuse others."""
     if changes.have_same_hardware(runs) is not True:
-        found = [each for run in runs[1:] for each in changes.hardware_differences(runs[0].hardware, run.hardware)]
-        what = f": {phrases.clean('; '.join(dict.fromkeys(found)))}" if found else ", or on hardware that is not known"
+        found = changes.among(runs)
+        what = f": {phrases.clean('; '.join(found))}" if found else ", or on hardware that is not known"
         raise LevelfieldError(
             f"The runs of the baseline {baseline.name} were made on unlike hardware{what}.",
             fix="Set the baseline to runs of one machine.",

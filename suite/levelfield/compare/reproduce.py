@@ -110,6 +110,8 @@ def _drafts(theirs: Reduced, ours: Reduced) -> Iterator[Draft]:
             verdict = {"unequal": Verdict.UNEQUAL, "absent": Verdict.MISSING}.get(new.standing, Verdict.FAILED)
             outcome: Outcome = "undecided" if verdict is Verdict.MISSING else "worse"
             yield Draft(_with(row, verdict, outcome, new.reason.rstrip(".")))
+        elif lacking := sides.CaseResults(1, (new,)).lacking:
+            yield Draft(_with(msgspec.structs.replace(row, new=new.cost), Verdict.UNDECIDED, "undecided", lacking))
         elif why := _not_comparable(theirs, ours, arm, name):
             yield Draft(_with(msgspec.structs.replace(row, new=new.cost), Verdict.INCOMPARABLE, "undecided", why))
         else:

@@ -82,7 +82,7 @@ class _Sides(msgspec.Struct, frozen=True):
             and (new := sides.trusted_cost(after)) is not None
             and before.windows_of == after.windows_of
         ]
-        if len(found) < order_in_time.MIN_PAIRS:
+        if len(found) < max(order_in_time.MIN_PAIRS, len(self.turns) / 2):
             return None
         return [old for old, _ in found], [new for _, new in found]
 
@@ -279,10 +279,14 @@ def _measured(
         new_replicates=counts[1],
         paired=pairs is not None,
     )
+    if reason:
+        return Draft(row)
+    left = sides.left_out((before.trusted, after.trusted), answers) if pairs is None else ""
     if derived is not None:
-        return Draft(row if reason else judged_by_limit(row, costs, given.gate, derived))
+        row = judged_by_limit(row, costs, given.gate, derived)
+        return Draft(msgspec.structs.replace(row, reason="; ".join(filter(None, (row.reason, left)))))
     effect = effects.from_runs if pairs is None else effects.from_paired_runs
-    return Draft(row) if reason else Draft(row, effect(*costs), given.seconds)
+    return Draft(msgspec.structs.replace(row, reason=left), effect(*costs), given.seconds)
 
 
 def _whole(row: Row, after: sides.CaseResults) -> Row:

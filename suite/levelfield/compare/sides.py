@@ -239,9 +239,11 @@ class CaseResults(msgspec.Struct, frozen=True):
 
     @property
     def lacking(self) -> str:
-        """Say that runs are without a result, so that the others prove nothing; empty where all have one."""
-        found = len(self.trusted)
-        return f"only {found} of {plural(self.runs, 'run')} have a result" if found < self.runs else ""
+        """Say that runs or launches are without a result, so that the others prove nothing; empty: all have one."""
+        found, lost = len(self.trusted), sum(answer.lost for answer in self.answers)
+        if found < self.runs:
+            return f"only {found} of {plural(self.runs, 'run')} have a result"
+        return f"{plural(lost, 'launch', 'launches')} got no result, since the engine failed or was interrupted" if lost else ""
 
     @property
     def unsupported(self) -> bool:
@@ -292,6 +294,8 @@ def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verd
         return Verdict.MISSING, "undecided", reason
     if before.costs:
         return None
+    if unequal[0] and (other := different_digests(before.answers, after.answers)):
+        return Verdict.INCOMPARABLE, "undecided", other
     if unequal[0]:
         return Verdict.MENDED, "fine", f"not equal to the reference before: {first_reason(unequal[0])}".rstrip(": ")
     if failed[0]:
@@ -314,16 +318,18 @@ _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
     ("inputs are", lambda answer: answer.inputs),
     ("weights are", lambda answer: answer.weights),
     ("model file is", lambda answer: answer.onnx),
+    ("timed inputs are", lambda answer: answer.timed_inputs),
 )
 
 
-def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
+def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, timed: bool = True) -> str:
     """Return why answers to one case are not answers to the same question; empty where they are.
 
-    `onnx`: whether another export of the same weights counts: its times may differ, its answers must not.
+    `timed`: whether another export of the same weights, and other inputs of timed calls, count: times may differ by
+    them, answers must not.
     """
     old, new = tuple(old), tuple(new)
-    for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
+    for what, pick in _DIGESTS if timed else _DIGESTS[:-2]:
         first = frozenset[str]().union(*map(pick, old))
         second = frozenset[str]().union(*map(pick, new))
         if first and second and (first != second or len(first) > 1):
@@ -355,18 +361,29 @@ def of_one_state(phases: Sequence[Sequence[Answer]], fewest: Sequence[int]) -> t
     """Return the answers of each phase that are of one state of the machine, or all, and why these are not compared.
 
     A ratio of two states hides a slowdown, or shows one that is none. Which state it was follows from probes, never
-    from an arm's times. `fewest`: answers that each phase must have in that state.
+    from an arm's times. `fewest`: answers that each phase must have in that state, and half of its own at the least: of
+    a slow majority that was in another one, the rest says nothing.
     """
     counts = [Counter(answer.windows_of for answer in phase) for phase in phases]
     if len(set().union(*counts)) <= 1:
         return phases, ""
     for state in _STATES:
-        if all(count[state] >= least for count, least in zip(counts, fewest, strict=True)):
+        if all(count[state] >= max(least, count.total() / 2) for count, least in zip(counts, fewest, strict=True)):
             return [[answer for answer in phase if answer.windows_of == state] for phase in phases], ""
     seen = (
         ", ".join(f"{word} in {count[state]}" for state, word in _STATES.items() if count[state]) for count in counts
     )
     return phases, f"the machine was {'; then '.join(seen)}"
+
+
+def left_out(whole: Sequence[Sequence[Answer]], kept: Sequence[Sequence[Answer]]) -> str:
+    """Say of how many answers of either side a ratio is that is not of all; empty where it is."""
+    parts = [
+        f"{len(some)} of {len(every)} {side} runs"
+        for side, every, some in zip(("old", "new"), whole, kept, strict=True)
+        if len(some) < len(every)
+    ]
+    return f"of {' and '.join(parts)}, {_STATES[kept[0][0].windows_of]}" if parts else ""
 
 
 def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:

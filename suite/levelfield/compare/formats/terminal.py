@@ -36,7 +36,10 @@ def plain(comparison: Comparison) -> str:
     """Return what a terminal would show, without colours."""
     stream = io.StringIO()
     show(
-        comparison, Console(file=stream, width=WIDE + 60, color_system=None, force_terminal=False, legacy_windows=False)
+        comparison,
+        Console(
+            file=stream, width=WIDE + 60, color_system=None, force_terminal=False, legacy_windows=False, emoji=False
+        ),
     )
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
