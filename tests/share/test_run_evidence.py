@@ -66,8 +66,19 @@ def test_a_later_page_keeps_the_statement_and_its_signature(tmp_path: Path) -> N
     assert check(folder / "report.html", signers).verdict == "verified"
     (folder / statement.NAME).write_text("{}")
     assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
-    (stated,) = (each for each in check(folder / "report.html").checks if each.topic == "statement")
-    assert "There is none" in stated.says
+    (folder / statement.NAME).unlink()
+    assert check(folder / "report.html", signers).verdict == "verified"
+
+
+def test_a_page_in_another_runs_folder_keeps_its_signature_and_that_of_the_folder(tmp_path: Path) -> None:
+    ada, signers = key(tmp_path)
+    home, guest = (leave(msgspec.structs.replace(small(), id=f"2026112{at}-101500-x"), tmp_path / str(at), ada) for at in (1, 2))
+    page = home / "guest.html"
+    page.write_bytes((guest / "report.html").read_bytes())
+    assert CliRunner().invoke(report, [str(page)]).exit_code == 0
+    refused = CliRunner().invoke(report, [str(page), "--sign", str(ada)]).exception
+    assert "is of another run, and would be replaced" in str(refused)
+    assert [check(each, signers).verdict for each in (page, home)] == ["verified"] * 2
 
 
 def test_who_signs_is_told_with_which_key_and_whose_signature_that_replaces(tmp_path: Path) -> None:

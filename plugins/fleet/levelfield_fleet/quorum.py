@@ -44,7 +44,7 @@ class Verdicts(msgspec.Struct, frozen=True):
     agreed: int
     """Questions on which there is a majority."""
     open: tuple[str, ...]
-    """Questions, each with its arm, on which there is none although there are nodes enough."""
+    """Questions, each with its arm, on which there is none although nodes enough answered, with whichever image."""
 
 
 def verdicts(group: Peers) -> Verdicts:
@@ -83,8 +83,12 @@ def _majority(given: dict[str, frozenset[str]]) -> tuple[str, int]:
 
 
 def _comparable(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]]]:
-    """Yield the digests of each node that answered a question with the same image, where there are enough nodes."""
+    """Yield the digests of each node that answered a question with the same image, where there are enough nodes.
+
+    There are none of a question that enough nodes answered, and too few with the same image, weights and inputs.
+    """
     answered: dict[tuple[Asked, tuple[str, ...]], dict[str, set[str]]] = {}
+    nodes: dict[Asked, set[str]] = {}
     for node, runs in group.nodes.items():
         for run in runs:
             for asked, parities in run.parities.items():
@@ -93,9 +97,12 @@ def _comparable(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]
                 digests = {parity.output_sha256 for parity in parities if parity.output_sha256}
                 if digests:
                     answered.setdefault((asked, same), {}).setdefault(node, set()).update(digests)
+                    nodes.setdefault(asked, set()).add(node)
+    alike = {asked for (asked, _), given in answered.items() if len(given) >= FEWEST_NODES}
     for (asked, _), given in sorted(answered.items(), key=lambda item: item[0]):
         if len(given) >= FEWEST_NODES:
             yield asked, {node: frozenset(digests) for node, digests in given.items()}
+    yield from ((asked, {}) for asked in sorted(nodes) if asked not in alike and len(nodes[asked]) >= FEWEST_NODES)
 
 
 def _image(run: Reduced, arm: str) -> tuple[str, ...]:

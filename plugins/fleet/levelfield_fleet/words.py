@@ -152,7 +152,7 @@ def _on_answers(answers: quorum.Verdicts) -> Iterator[str]:
         such = phrases.clean(answers.open[0])
         yield (
             f"There is no majority for {units.plural(len(answers.open), 'answer')}, such as {such}: nobody is named. "
-            "Kernels that add in another order each time make answers so."
+            "Kernels that add in another order each time make answers so, and images, weights or inputs that differ."
         )
 
 

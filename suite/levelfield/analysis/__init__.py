@@ -128,7 +128,7 @@ def analyse_blocks(run: Run) -> tuple[types.BlockAnalysis, ...]:
 
 def _exit_code(status: types.Status) -> int:
     """Return 2 where nothing at all could be measured, though nothing went wrong either."""
-    if status.unequal or status.failed:
+    if status.unequal or status.failed or status.data_sets_failed:
         return 1
     return 2 if status.results and len(status.absent) == status.results else 0
 

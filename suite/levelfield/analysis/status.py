@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from levelfield.analysis import collect, hardware, machine, processor, types
+from levelfield.analysis import collect, hardware, machine, processor, ranks, types
 from levelfield.backends import registry
 from levelfield.compatibility import gate, libraries
 from levelfield.record import warnings as notices
@@ -60,6 +60,11 @@ def summarise(run: Run, blocks: Iterable[types.BlockAnalysis]) -> types.Status:
         too_disturbed=disturbed > TOO_DISTURBED * (rounds + disturbed),
         finished=run.finished is not None,
         supervisor_share=run.supervisor_window_share,
+        data_sets_failed=tuple(
+            f"{each.arm}/{each.precision}/{each.task}"
+            for each in run.accuracies
+            if each.equal is False or (each.failure is not None and each.failure.kind not in ranks.NO_FAULT)
+        ),
     )
 
 

@@ -251,6 +251,8 @@ class Answer(msgspec.Struct, frozen=True):
     windows_of: MeasuredIn = ""
     lost: int = 0
     """Launches in which what lies around the worker failed."""
+    invalid: str = ""
+    """Why LoadGen calls all tests of a launch invalid; empty: it does of none."""
 
 
 class Reduced(msgspec.Struct, frozen=True):
@@ -280,6 +282,8 @@ class Reduced(msgspec.Struct, frozen=True):
     rounds: int = 0
     disturbed: int = 0
     """Of these rounds, by signals from outside."""
+    marks: frozenset[tuple[str, float]] = frozenset()
+    """Times that no other run has, to the nanosecond: of how launches began, and of some calls."""
 
     @property
     def moment(self) -> str:
@@ -306,7 +310,9 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, answered in zip(run.blocks, blocks, strict=True):
         own = {arm.id: arm for arm in block.arms if arm.id != block.canary}
-        arms |= {name: arm for name, arm in own.items() if ranks.original(arm, block) is None}
+        for name, arm in own.items():
+            if ranks.original(arm, block) is None and not (name in arms and arms[name].inject):
+                arms[name] = arm  # slowed down in one case, it is slowed down
         copies: dict[str, Answer] = {}
         for row in answered.rows:
             arm = own[row.arm]
@@ -348,7 +354,24 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         canary=_canary(machine.canary(run) if analysed is None else analysed.canary),
         rounds=len(rounds),
         disturbed=sum(bool(taken.disturbed) for taken in rounds),
+        marks=frozenset(_marks(run)),
     )
+
+
+_MARKED = 3
+"""Calls of a window that mark a run."""
+
+
+def _marks(run: Run) -> Iterator[tuple[str, float]]:
+    for block in run.blocks:
+        for _, launch in collect.launches(block):
+            start = launch.startup
+            if launch.arm != block.canary and start is not None:
+                times = (start.start_ns, start.import_ns, start.load_ns)
+                yield from ((f"{launch.arm} {at}", each) for at, each in enumerate(times) if isinstance(each, int) and each)
+        for _, _, turn in collect.turns(block) if run.imported is not None else ():
+            samples = turn.window.samples_ns[:_MARKED] if turn.window is not None else ()
+            yield from ((f"{turn.arm}/{block.case.id} {at}", each) for at, each in enumerate(samples))
 
 
 def _told_apart(outputs: Iterable[Parity]) -> tuple[Parity, ...]:
@@ -403,8 +426,14 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
         ),
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
         windows_of=row.windows_of if isinstance(row, Row) else "",
+        invalid=next(filter(None, map(_why_invalid, launches)), ""),
         lost=sum(_is_lost(generation, arm.id) for generation in block.generations),
     )
+
+
+def _why_invalid(launch: Launch) -> str:
+    tests = launch.loadgen.tests if launch.loadgen is not None else ()
+    return "" if any(test.valid for test in tests) else next((test.why_invalid for test in tests), "")
 
 
 def _is_lost(generation: Generation, arm: str) -> bool:

@@ -460,6 +460,8 @@ class Status(msgspec.Struct, frozen=True):
     """More than a third of the rounds were disturbed."""
     finished: bool
     supervisor_share: float | Absent
+    data_sets_failed: tuple[str, ...] = ()
+    """Arms, precisions and data sets of which not all was answered, or by a worker that is not equal to the reference."""
 
 
 class PooledControls(msgspec.Struct, frozen=True):

@@ -98,7 +98,8 @@ def reproduce(
     if named.function is not None:
         python_file.keep_recorded(named.function, run.settings.own)
     own_weights.keep_recorded(named.weights, run.settings.own_weights)
-    requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
+    with guarded.computing(source.name):
+        requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(recorded_cases(make(requested.selection), run), launches)
     for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)

@@ -37,6 +37,10 @@ def compare_runs(
     judged = rows.in_order(drift.with_data_sets(old, new, judged))
     if not judged:
         raise _nothing_selected(old, new, selection)
+    if left := selection.unused(judged):
+        raise LevelfieldError(
+            f"No case is {' or '.join(map(phrases.clean, left))}.", fix="Leave out of --only and --metric what is not measured."
+        )
     if not rows.in_common(old, new, pairs, selection):
         raise _unrelated(old, new)
     files = all(run.imported is not None for run in (*old, *new))  # which hold no outputs

@@ -48,6 +48,10 @@ _BEFORE_MEASURING = ("image", "launch", "load")
 FEWEST_WINDOWS = 10
 LEAST_FILLED = 0.75
 """Share of its median window that an arm's calls take at least. Under contention single windows fall to 0.5."""
+_AROUND_A_CALL_NS = 5_000
+"""What may pass between two calls on a slow machine."""
+LEAST_MEMORY_BYTES = 1 << 22
+"""Of a process that runs Python."""
 _SLACK_S = 2.0
 """Of moments that are written in whole seconds."""
 
@@ -402,6 +406,10 @@ def _launch(block: Block, launch: Launch) -> Iterator[str]:
     sizes = () if memory is None else (memory.peak_rss_bytes, memory.rss_bytes, *memory.device_bytes.values())
     if any(isinstance(each, int) and each < 0 for each in sizes):
         yield f"less than no memory of {one_line(launch.arm)}"
+    if memory is not None and isinstance(least := memory.peak_rss_bytes, int) and 0 <= least < LEAST_MEMORY_BYTES:
+        yield f"less memory of {one_line(launch.arm)} than Python takes"
+    if memory is None and launch.failure is None and block.case.definition.sample == "peak memory":
+        yield f"a launch of {one_line(launch.arm)} whose memory was not read"
     peak, held = (0, 0) if memory is None else (memory.peak_rss_bytes, memory.rss_bytes)
     if isinstance(peak, int) and isinstance(held, int) and held > answers.CLOCKS_AGREE * peak:
         yield f"more memory of {one_line(launch.arm)} than at its peak"
@@ -435,7 +443,7 @@ def _filled(block: Block, arm: str) -> list[float]:
     """Return which share of each window its calls take, sorted: next to all of it, where neighbours leave it alone."""
     windows = [turn.window for *_, turn in turns(block) if turn.arm == arm and turn.window is not None]
     return sorted(
-        sum(each.samples_ns) / len(each.samples_ns) * each.calls / each.window_ns
+        (sum(each.samples_ns) / len(each.samples_ns) + _AROUND_A_CALL_NS) * each.calls / each.window_ns
         for each in windows
         if each.samples_ns and each.window_ns > 0
     )

@@ -37,6 +37,14 @@ class Selection(msgspec.Struct, frozen=True):
         return named and (not self.metrics or case.scenario in self.metrics)
 
 
+    def unused(self, rows: Iterable[Row]) -> list[str]:
+        """Return the globs and metrics that select none of these rows: a gate that names them guards nothing."""
+        rows = tuple(rows)
+        names = {f"{arm}/{row.case.id}" for row in rows for arm in (row.old_arm, row.new_arm) if arm}
+        found: list[str] = [glob for glob in self.only if not fnmatch.filter(names, glob)]
+        return found + [each for each in self.metrics if each not in {row.case.scenario for row in rows}]
+
+
 class Draft(msgspec.Struct, frozen=True):
     """A row before it is judged among the others."""
 
@@ -227,6 +235,8 @@ def _both(
             yield _draft(case, arms, *without_costs)
         return
     reason = sides.different_digests(before.answers, after.answers)
+    if invalid := next((answer.invalid for answer in after.answers if answer.invalid), ""):
+        reason = reason or ("" if any(answer.invalid for answer in before.answers) else f"LoadGen: {invalid}")
     if case.timed:
         reason = reason or sides.different_timed_region(given.old, given.new)
     if reason:
@@ -302,6 +312,7 @@ def undecided(row: Row, reason: str, verdict: Verdict = Verdict.UNDECIDED) -> Ro
 
 
 def _on_other_hardware(row: Row) -> Row:
-    if row.ratio is None or row.outcome not in ("fine", "worse"):
+    if row.outcome not in ("fine", "worse") or row.verdict is Verdict.UNEQUAL:
         return row
-    return msgspec.structs.replace(row, outcome="undecided", reason="on other hardware")
+    reason = "on other hardware" if row.ratio is not None else f"{row.reason}, on other hardware"
+    return msgspec.structs.replace(row, outcome="undecided", reason=reason)

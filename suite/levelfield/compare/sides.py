@@ -55,7 +55,7 @@ def check_distinct(ids: Sequence[str]) -> None:
 
 
 _TELLING = 3
-"""Costs of launches that two runs share, each to the last digit: no coincidence."""
+"""Costs of launches, or marks, that two runs share, each to the last digit: no coincidence."""
 
 
 def originals(runs: Sequence[Reduced]) -> list[int]:
@@ -63,12 +63,12 @@ def originals(runs: Sequence[Reduced]) -> list[int]:
     seen: dict[object, int] = {}
     found: list[int] = []
     for place, run in enumerate(runs):
-        marks = {
+        marks: set[object] = {
             (key, cost)
             for key, answer in run.answers.items()
             if run.cases[key[1]].timed and (len(answer.launch_costs) == 1 or len(set(answer.launch_costs)) > 1)
             for cost in answer.launch_costs
-        }
+        } | run.marks
         shared = Counter(seen[mark] for mark in marks if mark in seen).most_common(1)
         found.append(found[shared[0][0]] if shared and shared[0][1] >= _TELLING else place)
         for mark in marks:

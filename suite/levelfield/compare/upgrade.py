@@ -59,7 +59,7 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
     judged = _bracketed(compared, phases, gate, design)
     if design.to_come:  # a verdict that can be asked at any time errs more
         early = f"too early: {design.to_come} to come"
-        judged = tuple(rows.undecided(row, early) if row.ratio is not None else row for row in judged)
+        judged = tuple(rows.undecided(row, early) if _rests_on_boots(row) else row for row in judged)
     judged = _with_answers(judged, drifts)
     if lost:
         judged = tuple(map(_not_attributable, judged))
@@ -189,9 +189,14 @@ def _with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, 
     )
 
 
+def _rests_on_boots(row: Row) -> bool:
+    """Return whether more boots, or other settings, might change the verdict."""
+    return row.ratio is not None or row.outcome == "fine"
+
+
 def _not_attributable(row: Row) -> Row:
     """Take back a verdict on a difference that settings which changed with the upgrade may explain."""
-    if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
+    if not _rests_on_boots(row) or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
         return row
     return rows.undecided(row, f"{row.verdict}, and settings changed with the upgrade", Verdict.NOT_ATTRIBUTABLE)
 

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
@@ -45,7 +45,8 @@ def moment(text: str) -> str:
     """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it is."""
     try:
         when = datetime.fromisoformat(text)
-    except ValueError:
+        when = when.astimezone(UTC) if when.tzinfo is not None else when
+    except (ValueError, OverflowError):
         return text
     return f"{when.day} {when:%B %Y, %H:%M} UTC"
 

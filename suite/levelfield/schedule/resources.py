@@ -11,7 +11,7 @@ import msgspec
 
 from levelfield import paths
 from levelfield.backends import registry
-from levelfield.images import catalogue
+from levelfield.images import catalogue, worker_code
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.protocol import Launcher, WorkerPaths
 from levelfield.machine.fingerprint import machine_sha256
@@ -200,8 +200,10 @@ class RunResources(msgspec.Struct, frozen=True):
         return self.images[arm.launcher, arm.image, arm.variant, arm.version]
 
     def held(self, arm: Arm) -> dict[str, str]:
-        """Return what an arm's image holds by its lock, distribution to version; empty: no lock says it."""
-        return catalogue.lock(arm.image, arm.variant, arm.version).versions if self.image(arm).lock_sha256 else {}
+        """Return what an arm's image holds by its lock, and of plug-ins; empty: no lock says it."""
+        if not self.image(arm).lock_sha256:
+            return {}
+        return catalogue.lock(arm.image, arm.variant, arm.version).versions | worker_code.distributions(arm.image)
 
     def launcher_of(self, arm: Arm) -> Launcher:
         return self.launchers[arm.launcher] if arm.launcher else self.launcher

@@ -241,8 +241,14 @@ def sign_evidence(
 ) -> tuple[Evidence, str]:
     """Write the statement and the bills of a run, and sign it where a key is given.
 
-    Raises LevelfieldError: with `must_sign`, the key does not sign; statement and signature are then as they were.
+    Raises LevelfieldError: with `must_sign`, the key does not sign, or the folder holds the statement of another run;
+    statement and signature are then as they were.
     """
+    if must_sign and _of_another(folder, carried):
+        raise LevelfieldError(
+            f"{folder / statement.NAME} is of another run, and would be replaced.",
+            fix="Copy the page into a folder of its own, and sign it there.",
+        )
     sboms, missing = _bills(folder, run)
     text = statement.make(run, record_sha256=carried.sha256, sboms=sboms)
     signature = ""
@@ -259,6 +265,13 @@ def sign_evidence(
         files.write_atomically(folder / statement.SIGNATURE, signature.encode())
     incomplete = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
     return msgspec.structs.replace(carried, statement=text.decode(), signature=signature), incomplete
+
+
+def _of_another(folder: Path, carried: Evidence) -> bool:
+    """Return whether the statement in a folder is none of this record: its page came from elsewhere."""
+    stated = content_of(folder / statement.NAME, statement.MAX_BYTES)
+    known = statement.read(stated) if stated is not None else None
+    return stated is not None and (known is None or known.record_sha256 != carried.sha256)
 
 
 def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -288,7 +301,7 @@ def evidence_of(record: Path, content: bytes) -> Evidence:
     """Return what the page of an earlier run carries: also its statement, where that is of this record."""
     carried = pages.pack(content)
     stated = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
-    if stated is not None:
+    if stated is not None and not _of_another(record.parent, carried):
         signature = content_of(record.parent / statement.SIGNATURE, statement.MAX_SIGNATURE_BYTES) or b""
     else:
         file = content_of(record, pages.MAX_BYTES) or b""

@@ -161,7 +161,7 @@ def read_runs(
                 sha256, size = one.sha256, len(given.content)
                 made = summary.summarise(given.run, given.analysis, record_sha256=sha256, record_bytes=size)
                 summaries[one.id] = made
-    newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
+    newest = sorted(entries.values(), key=lambda entry: (summary.utc(entry.started), entry.id), reverse=True)
     return SiteRuns(tuple(newest), tuple(summaries.values()), reduced, tuple(skipped))
 
 
