@@ -128,6 +128,8 @@ def _not_decided(name: str, group: Peers, largest: Peers, cells: Sequence[Cell],
             f"its launches give {varying.outputs} different answers for {varying.arm} on {varying.question}, where "
             f"{units.plural(varying.peers, 'peer')} give one: test it again"
         )
+    if agreement.split:
+        return f"no answer to {agreement.split[0]} is that of most peers, and each node always gives the same"
     return ""
 
 

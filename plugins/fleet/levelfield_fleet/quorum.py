@@ -45,17 +45,21 @@ class Verdicts(msgspec.Struct, frozen=True):
     """Questions on which there is a majority."""
     open: tuple[str, ...]
     """Questions, each with its arm, on which there is none although nodes enough answered, with whichever image."""
+    split: tuple[str, ...] = ()
+    """Of these, those to which each node gives one answer, and several give another."""
 
 
 def verdicts(group: Peers) -> Verdicts:
     """Compare the answers of peers, to the last bit."""
     wrong: list[WrongAnswer] = []
     varying: list[Varying] = []
-    agreed, undecided = 0, []
+    agreed, undecided, split = 0, [], []
     for (arm, question), given in _comparable(group):
         majority, agreeing = _majority(given)
         if not majority:
             undecided.append(f"{arm}/{written(question)}")
+            if given and all(len(digests) == 1 for digests in given.values()):
+                split.append(undecided[-1])
             continue
         agreed += 1
         for node, digests in given.items():
@@ -66,7 +70,7 @@ def verdicts(group: Peers) -> Verdicts:
             else:
                 (digest,) = digests
                 wrong.append(WrongAnswer(node, arm, written(question), digest, majority, agreeing, len(given) - 1))
-    return Verdicts(tuple(wrong), tuple(varying), agreed, tuple(undecided))
+    return Verdicts(tuple(wrong), tuple(varying), agreed, tuple(undecided), tuple(split))
 
 
 def written(question: Question) -> str:

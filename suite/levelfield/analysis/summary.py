@@ -27,6 +27,7 @@ from levelfield.record.schema import (
     ControlDraw,
     DataSet,
     Fact,
+    Failure,
     FailureKind,
     Fingerprint,
     Generation,
@@ -38,6 +39,7 @@ from levelfield.record.schema import (
     Settings,
     elsewhere,
 )
+from levelfield.record.warnings import JOURNAL_DAMAGED
 from levelfield.scenarios import Sample
 
 SCHEMA = 2
@@ -249,8 +251,8 @@ class Answer(msgspec.Struct, frozen=True):
     latency_target: frozenset[str] = frozenset()
     """That LoadGen's Server scenario was to hold."""
     windows_of: MeasuredIn = ""
-    lost: int = 0
-    """Launches in which what lies around the worker failed."""
+    lacking: str = ""
+    """What of the arm was planned and is not in the record, by no fault of its own, so that the rest proves nothing."""
     invalid: str = ""
     """Why LoadGen calls all tests of a launch invalid; empty: it does of none."""
 
@@ -308,6 +310,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     arms: dict[str, Arm] = {}
     answers: dict[ResultKey, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
+    damaged = JOURNAL_DAMAGED in {warning.code for warning in run.warnings}
     for block, answered in zip(run.blocks, blocks, strict=True):
         own = {arm.id: arm for arm in block.arms if arm.id != block.canary}
         for name, arm in own.items():
@@ -326,6 +329,8 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
                 continue
             if run.settings.own is not None and not answer.weights:  # names have eight digits of it
                 answer = msgspec.structs.replace(answer, weights=frozenset({run.settings.own.sha256}))
+            if damaged:
+                answer = msgspec.structs.replace(answer, lacking="a part of its run's journal was damaged")
             if answer.windows_of != "calm" and _is_disturbed(block):
                 answer = msgspec.structs.replace(answer, windows_of="disturbed")
             answers[name, block.case.id] = answer
@@ -427,7 +432,7 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
         windows_of=row.windows_of if isinstance(row, Row) else "",
         invalid=next(filter(None, map(_why_invalid, launches)), ""),
-        lost=sum(_is_lost(generation, arm.id) for generation in block.generations),
+        lacking=_lacking(block, arm.id),
     )
 
 
@@ -436,11 +441,20 @@ def _why_invalid(launch: Launch) -> str:
     return "" if any(test.valid for test in tests) else next((test.why_invalid for test in tests), "")
 
 
-def _is_lost(generation: Generation, arm: str) -> bool:
-    """Return whether an arm has no result of a generation that was not cut off, by no fault of its own."""
+def _lacking(block: Block, arm: str) -> str:
+    whole = [generation for generation in block.generations if generation.complete]
+    lost = sum(any(each.kind in ranks.NO_FAULT_OF_AN_ARM for each in _failures(one, arm)) for one in whole)
+    if lost:
+        return f"{lost} of {len(whole)} launches were lost to the engine or an interruption"
+    launched = sum(any(each.arm == arm for each in one.launches) for one in whole)
+    if launched < len(whole) and not block.left and not any(_failures(one, arm) for one in whole):
+        return f"{len(whole) - launched} of {len(whole)} generations lack it"
+    return ""
+
+
+def _failures(generation: Generation, arm: str) -> list[Failure]:
     turns = (turn for taken in generation.rounds for turn in taken.turns)
-    failed = [each.failure for each in (*generation.launches, *turns) if each.arm == arm and each.failure is not None]
-    return generation.complete and any(each.kind in ranks.NO_FAULT_OF_AN_ARM for each in failed)
+    return [each.failure for each in (*generation.launches, *turns) if each.arm == arm and each.failure is not None]
 
 
 def _canary(found: Canary | None) -> Answer | None:

@@ -20,6 +20,7 @@ from levelfield.record.measured import Sha256
 
 FOLDER = "baselines"
 MAX_BYTES = 1 << 20
+MOST_RUNS = 1_000
 _LONGEST_PATH = 1024
 
 
@@ -37,7 +38,7 @@ class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     set_at: str
     """UTC, ISO 8601."""
-    runs: tuple[Pointer, ...]
+    runs: Annotated[tuple[Pointer, ...], msgspec.Meta(max_length=MOST_RUNS)]
 
 
 def define(name: str, records: list[Path], reports: Path) -> Baseline:
@@ -98,6 +99,8 @@ def read(name: str, reports: Path) -> Baseline:
         ValueError,
     ):
         baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES, inside=reports), type=Baseline)
+    if len({each.sha256 for each in baseline.runs}) < len(baseline.runs):
+        raise LevelfieldError(f"The baseline {name} names a run twice.", fix=sides.ONCE)
     if baseline.name != name:
         raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")
     if not baseline.runs:

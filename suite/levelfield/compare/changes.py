@@ -64,6 +64,12 @@ def among(runs: Iterable[Reduced]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def known_hardware(runs: Sequence[Reduced]) -> dict[str, str]:
+    """Return what is known of the hardware of like runs, by any of them."""
+    known = ({name: value for name, value in run.hardware.items() if is_known(value)} for run in reversed(runs))
+    return runs[0].hardware | dict(itertools.chain.from_iterable(each.items() for each in known))
+
+
 def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
     """Return what differs between two machines, one phrase each; empty where nothing is known to differ."""
     return [

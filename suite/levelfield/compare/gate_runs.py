@@ -78,6 +78,7 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> gat
         gates.NoiseGate,
         demands,
         runs[0],
+        hardware=changes.known_hardware(runs),
         format=gates.FORMAT,
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         version=__version__,
@@ -230,7 +231,8 @@ def old_side(gate: gates.NoiseGate, reports: Path) -> tuple[list[Reduced], tuple
     there = msgspec.structs.replace(evidence, runs=tuple(gate.evidence[number] for number in at_hand))
     runs = sides.load_all(baselines.records(there, reports))
     for number, run in zip(at_hand, runs, strict=True):
-        if (settings_of(run), run.launcher, run.hardware) != (gate.settings, gate.launcher, gate.hardware):
+        unlike = changes.hardware_differences(run.hardware, gate.hardware)
+        if unlike or (settings_of(run), run.launcher) != (gate.settings, gate.launcher):
             raise LevelfieldError(
                 f"The settings and the hardware of {places[number]} are not those that the gate holds.",
                 fix="Derive the gate again: it was edited, or made by another version of Levelfield.",

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from levelfield.analysis.summary import Reduced
+from levelfield.analysis.summary import Answer, Reduced
 from levelfield.analysis.types import Estimate
 from levelfield.compare import effects, order_in_time, sides
 from levelfield.compare.effects import MIN_RUNS, Effect
 from levelfield.compare.gate import judged_by_limit, why_no_limit
 from levelfield.compare.policy import Judgement, Policy, change_policy, judge, of_metric
 from levelfield.compare.types import Gate, Metric, Outcome, Row, Verdict
+from levelfield.names import plural
 from levelfield.record.schema import Case
 
 MOST_FURTHER_SECONDS = 30 * 86_400.0
@@ -83,9 +84,9 @@ class _Sides(msgspec.Struct, frozen=True):
         """Return the costs of the pairs in which both runs have one, of one state; None where they are too few."""
         found = [
             (old, new)
-            for first, second in self.turns
-            if (before := self.old[first].answers.get((arms[0], case))) is not None
-            and (after := self.new[second].answers.get((arms[1], case))) is not None
+            for before, after in self._pairs(arms, case)
+            if before is not None
+            and after is not None
             and (old := sides.trusted_cost(before)) is not None
             and (new := sides.trusted_cost(after)) is not None
             and before.windows_of == after.windows_of
@@ -93,6 +94,16 @@ class _Sides(msgspec.Struct, frozen=True):
         if len(found) < max(order_in_time.MIN_PAIRS, len(self.turns) / 2):
             return None
         return [old for old, _ in found], [new for _, new in found]
+
+    def _pairs(self, arms: sides.Pair, case: str) -> Iterator[tuple[Answer | None, Answer | None]]:
+        for old, new in self.turns:
+            yield self.old[old].answers.get((arms[0], case)), self.new[new].answers.get((arms[1], case))
+
+    def alone(self, row: Row) -> int:
+        """Return how many new runs have a cost that no pair is judged by, since the old run has none."""
+        pairs = self._pairs((row.old_arm, row.new_arm), row.case.id) if row.paired else ()
+        costs = ((sides.trusted_cost(before), sides.trusted_cost(after)) for before, after in pairs)
+        return sum(old is None and new is not None for old, new in costs)
 
     def is_slowed(self, arm: str) -> bool:
         """Return whether an arm of the old side was slowed down on purpose."""
@@ -139,7 +150,10 @@ def compare_rows(
     ]
     judged = judge_rows(drafts, change_policy(gate), longest_seconds=MOST_FURTHER_SECONDS)
     results = sides.by_arm(new)
-    rows = (row if row.outcome != "fine" else _whole(row, results[row.new_arm][row.case.id]) for row in judged)
+    rows = (
+        row if row.outcome != "fine" else _whole(row, results[row.new_arm][row.case.id], given.alone(row))
+        for row in judged
+    )
     return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
 
 
@@ -299,9 +313,10 @@ def _measured(
     return Draft(msgspec.structs.replace(row, reason=left), effect(*costs), given.seconds)
 
 
-def _whole(row: Row, after: sides.CaseResults) -> Row:
-    """Return a row that is fine, or undecided where runs of the new side have no result."""
-    return undecided(row, after.lacking) if after.lacking else row
+def _whole(row: Row, after: sides.CaseResults, alone: int) -> Row:
+    """Return a row that is fine, or undecided where runs of the new side have no result, or no partner in turns."""
+    lacking = f"of {plural(alone, 'new run')} the old one has no result" if alone else ""
+    return undecided(row, after.lacking or lacking) if after.lacking or lacking else row
 
 
 def undecided(row: Row, reason: str, verdict: Verdict = Verdict.UNDECIDED) -> Row:

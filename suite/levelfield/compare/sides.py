@@ -55,12 +55,13 @@ def check_distinct(ids: Sequence[str]) -> None:
 
 
 _TELLING = 3
-"""Costs of launches, or marks, that two runs share, each to the last digit: no coincidence."""
+"""Costs of launches, or marks, that two runs share, each to the last digit, and half of what either has: no coincidence."""
 
 
 def originals(runs: Sequence[Reduced]) -> list[int]:
     """Return of each run the place of the first one that holds its measurements, whatever it is called: its own."""
     seen: dict[object, int] = {}
+    sizes: list[int] = []
     found: list[int] = []
     for place, run in enumerate(runs):
         marks: set[object] = {
@@ -70,7 +71,9 @@ def originals(runs: Sequence[Reduced]) -> list[int]:
             for cost in answer.launch_costs
         } | run.marks
         shared = Counter(seen[mark] for mark in marks if mark in seen).most_common(1)
-        found.append(found[shared[0][0]] if shared and shared[0][1] >= _TELLING else place)
+        sizes.append(len(marks))
+        copied = [first for first, many in shared if many >= max(_TELLING, min(len(marks), sizes[first]) / 2)]
+        found.append(found[copied[0]] if copied else place)
         for mark in marks:
             seen.setdefault(mark, place)
     return found
@@ -239,11 +242,11 @@ class CaseResults(msgspec.Struct, frozen=True):
 
     @property
     def lacking(self) -> str:
-        """Say that runs or launches are without a result, so that the others prove nothing; empty: all have one."""
-        found, lost = len(self.trusted), sum(answer.lost for answer in self.answers)
+        """Say what of these runs is without a result, so that the rest proves nothing; empty: all have one."""
+        found = len(self.trusted)
         if found < self.runs:
             return f"only {found} of {plural(self.runs, 'run')} have a result"
-        return f"{plural(lost, 'launch', 'launches')} got no result, since the engine failed or was interrupted" if lost else ""
+        return next((answer.lacking for answer in self.answers if answer.lacking), "")
 
     @property
     def unsupported(self) -> bool:

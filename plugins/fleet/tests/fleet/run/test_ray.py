@@ -232,6 +232,7 @@ def test_a_cluster_of_one_s_own_leaves_nothing(tmp_path: Path) -> None:
     head = Command("fleet", "run", "--on", "local:2", "--name", "third", *PLAN, folder=tmp_path)
     fleet = tmp_path / "reports" / "fleets" / "third"
     assert eventually(lambda: not head.running or fleet.is_dir())
+    assert head.running, head.wait().err
     tree = psutil.Process(head.pid).children(recursive=True)
     assert any("raylet" in name_of(each) for each in tree), head.wait().out
     head.send(signal.SIGKILL)
