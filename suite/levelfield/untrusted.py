@@ -12,11 +12,13 @@ import contextlib
 import errno
 import os
 import re
+import secrets
 import stat
 import threading
 import tomllib
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 import msgspec
@@ -89,6 +91,66 @@ def make_inside(folder: Path, root: Path) -> None:
     if not folder.resolve().is_relative_to(root.resolve()):
         raise OSError(errno.EXDEV, f"a link leads out of {root}", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_inside(root: Path, name: str, content: bytes) -> None:
+    """Write a file that everybody may read, whole or not at all, in a folder below another one, and make that folder.
+
+    The owner of `root` may put a link anywhere at any time: none is followed below it. `name`: with `/`. Raises
+    OSError: a link is in the way, or it cannot be written.
+    """
+    *parents, last = PurePosixPath(name).parts
+    with _folder_inside(root, parents, make=True) as folder:
+        temporary = f".{secrets.token_hex(8)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(descriptor, 0o644)
+                os.fsync(descriptor)
+            os.replace(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(temporary, dir_fd=folder)
+            raise
+
+
+def remove_inside(root: Path, name: str) -> None:
+    """Remove a file in a folder below another one, and that folder if it is empty; through links nothing is removed."""
+    *parents, last = PurePosixPath(name).parts
+    with contextlib.suppress(OSError):
+        with _folder_inside(root, parents, make=False) as folder:
+            os.unlink(last, dir_fd=folder)
+        if parents:
+            with _folder_inside(root, parents[:-1], make=False) as folder:
+                os.rmdir(parents[-1], dir_fd=folder)
+
+
+@contextlib.contextmanager
+def _folder_inside(root: Path, parts: Sequence[str], *, make: bool) -> Iterator[int]:
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if make:
+            _readable(folder)
+        for part in parts:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=folder)
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+            if make:
+                _readable(folder)
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _readable(folder: int) -> None:
+    mode = os.fstat(folder).st_mode
+    if mode & 0o555 != 0o555:
+        os.fchmod(folder, mode | 0o555)
 
 
 def limit_access(copy: Path) -> None:

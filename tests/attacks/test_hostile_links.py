@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from levelfield import untrusted
 from levelfield.cli.main import cli
 from levelfield.compare import baselines
 from levelfield.errors import LevelfieldError
@@ -15,7 +16,7 @@ from levelfield.images import bundle
 from levelfield.record import files, journal
 from levelfield.run import bench
 from levelfield.run.upgrade import store
-from levelfield.share import site, statement
+from levelfield.share import statement
 from tests.commands import modules_with
 from tests.share.evidence import leave, small
 
@@ -109,9 +110,27 @@ def test_a_link_in_the_place_of_a_new_file_gives_nobody_rights(tmp_path: Path) -
         (temporary,) = tmp_path.glob(".page*")
         temporary.unlink()
         temporary.symlink_to(secret)
-    with pytest.raises(OSError, match="symbolic links"):
-        site._readable(tmp_path / "page.html")
     assert secret.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["page.html", "runs/one/page.html"])
+def test_no_link_is_followed_below_a_folder_of_somebody_else(tmp_path: Path, name: str) -> None:
+    private, site = tmp_path / "private", tmp_path / "site"
+    private.mkdir(0o700)
+    (private / "page.html").write_text("private")
+    site.mkdir()
+    if "/" in name:
+        (site / "runs").mkdir()
+        (site / "runs" / "one").symlink_to(private)
+        with pytest.raises(OSError, match="Not a directory|symbolic links"):
+            untrusted.write_inside(site, name, b"new")
+    else:
+        (site / name).symlink_to(private / "page.html")
+        untrusted.write_inside(site, name, b"new")
+        assert (site / name).read_bytes() == b"new"
+    untrusted.remove_inside(site, name)
+    assert (private / "page.html").read_text() == "private"
+    assert private.stat().st_mode & 0o777 == 0o700
 
 
 CHANGES_RIGHTS = {

@@ -3,12 +3,8 @@
 Any static host serves it, and no page makes a request to another one. Every run is verified first.
 """
 
-import contextlib
 import itertools
-import os
 import re
-import stat
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -21,7 +17,7 @@ from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import html as comparison_page
 from levelfield.errors import LevelfieldError
 from levelfield.names import plural
-from levelfield.record.files import write_atomically
+from levelfield.paths import temporary_folder
 from levelfield.report import names, pages
 from levelfield.share import card, machines, trends
 from levelfield.share.attestation import Given
@@ -81,8 +77,8 @@ def publish(
     """
     _replaceable(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out if out.exists() else out.parent) as place:
-        fresh = Path(place) / "site"
+    with temporary_folder("site") as place:
+        fresh = place / "site"
         fresh.mkdir()
         (fresh / ".nojekyll").touch()  # GitHub Pages then serves a branch as it is
 
@@ -122,30 +118,18 @@ def _replaceable(out: Path) -> None:
 def _put(fresh: Path, out: Path) -> None:
     """Put a new site in the place of the old one, the index last; what the old one wrote and this one has not goes."""
     paths = {path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file()}
-    _mark(fresh, paths)
-    for path in (fresh, *fresh.rglob("*")):
-        _readable(path)
-    if not out.exists():
-        fresh.replace(out)
-        return
+    out.mkdir(exist_ok=True)
     old = _written(out)
-    _mark(out, paths | old)
-    _readable(out.resolve())
+    untrusted.write_inside(out, MARK, _list(paths | old))
     for name in sorted(paths, key="index.html".__eq__):
-        untrusted.make_inside((out / name).parent, out)
-        _readable((out / name).parent)
-        (fresh / name).replace(out / name)
-    for gone in (out / name for name in old - paths):
-        if gone.parent.resolve() == out.resolve() / gone.parent.relative_to(out):  # no link is followed
-            gone.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # somebody's own files are in that folder
-                gone.parent.rmdir()
-    (fresh / MARK).replace(out / MARK)
+        untrusted.write_inside(out, name, (fresh / name).read_bytes())
+    for gone in old - paths:
+        untrusted.remove_inside(out, gone)
+    untrusted.write_inside(out, MARK, _list(paths))
 
 
-def _mark(folder: Path, paths: Iterable[str]) -> None:
-    content = "\n".join((__version__, *sorted(paths), ""))
-    write_atomically(folder / MARK, content.encode())
+def _list(paths: Iterable[str]) -> bytes:
+    return "\n".join((__version__, *sorted(paths), "")).encode()
 
 
 def _written(out: Path) -> set[str]:
@@ -156,17 +140,6 @@ def _written(out: Path) -> set[str]:
         return set()
     found = (path for depth in ("*/*", "*/*/*") for path in out.glob(depth) if path.is_file())
     return set(filter(_WRITTEN.fullmatch, paths or [path.relative_to(out).as_posix() for path in found]))
-
-
-def _readable(path: Path) -> None:
-    """Let everybody read a file or look into a folder, whatever the umask is; a link in its place is refused."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if mode != (public := mode | (0o555 if stat.S_ISDIR(mode) else 0o444)):
-            os.fchmod(descriptor, public)
-    finally:
-        os.close(descriptor)
 
 
 def _run(given: Given, page: str, folder: Path, address: str) -> None:
@@ -194,6 +167,8 @@ def _comparisons(runs: SiteRuns, folder: Path, say: Callable[[str], None]) -> li
             except LevelfieldError:
                 continue  # they have no case in common
             name = f"{older.id}--{newer.id}.html"
+            if any(pair.page == f"compare/{name}" for pair in found):  # ids may hold two hyphens, too
+                name = f"{older.id}--{newer.id}--{len(found)}.html"
             _write(folder / name, comparison_page.write(made))
             found.append(Pair(older, newer, f"compare/{name}", phrases.first_line(made), len(made.changed)))
     return found
