@@ -44,7 +44,7 @@ def test_a_key_that_does_not_sign_costs_the_signature_only(tmp_path: Path) -> No
     assert "There is no key" in missing
     before = (tmp_path / statement.NAME).read_bytes()
     with pytest.raises(LevelfieldError, match="There is no key"):
-        attestation.sign_evidence(tmp_path, small(), evidence, tmp_path / "no-key", must_sign=True)
+        attestation.signing(tmp_path, small(), evidence, tmp_path / "no-key").__enter__()
     assert (tmp_path / statement.NAME).read_bytes() == before
 
 
@@ -68,6 +68,22 @@ def test_a_later_page_keeps_the_statement_and_its_signature(tmp_path: Path) -> N
     assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
     (folder / statement.NAME).unlink()
     assert check(folder / "report.html", signers).verdict == "verified"
+
+
+def test_a_page_that_cannot_be_written_keeps_the_signature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, signers = key(tmp_path)
+    eve, _ = key(tmp_path, "eve")
+    folder = leave(small(), tmp_path / "run", ada)
+    write = files.write_atomically
+
+    def full(target: Path, content: bytes, **options: bool) -> None:
+        if target.name == "report.html":
+            raise LevelfieldError("No space left on device.")
+        write(target, content, **options)
+
+    monkeypatch.setattr(files, "write_atomically", full)
+    assert "No space left" in str(CliRunner().invoke(report, [str(folder), "--sign", str(eve)]).exception)
+    assert check(folder, signers).verdict == "verified"
 
 
 def test_a_page_in_another_runs_folder_keeps_its_signature_and_that_of_the_folder(tmp_path: Path) -> None:

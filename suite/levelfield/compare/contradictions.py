@@ -291,18 +291,28 @@ def _without_image(run: Run, block: Block) -> Iterator[str]:
     """Yield which arms ran in nothing that is recorded, or as a version that is not in their images."""
     own = run.settings.launcher
     arms = {arm.id: arm for arm in block.arms}
+    of_place: dict[tuple[str, str, str], list[Image]] = {}
+    for image in run.images:
+        of_place.setdefault((image.name, image.variant, image.launcher), []).append(image)
+    known = {
+        place: {name: version for image in images for name, version in image.distributions.items()}
+        for place, images in of_place.items()
+    }
+    seen: set[tuple[object, ...]] = set()
     for _, launch in launches(block):
         arm = arms.get(launch.arm)
         if arm is None or _failed(launch):
             continue
         ran_in = (arm.image, stem(arm.variant, arm.version), arm.launcher or own)
-        images = [each for each in run.images if (each.name, each.variant, each.launcher) == ran_in]
-        held = {name: version for image in images for name, version in image.distributions.items()}
+        images, held = of_place.get(ran_in, []), known.get(ran_in, {})
+        if (said_once := (arm.id, launch.framework_version, launch.libraries)) in seen:
+            continue  # the check takes as long as the image holds distributions
         if not images:
             yield f"a launch of {one_line(launch.arm)} without an image"
         elif not held and (run.finished is None or launch.memory is None or launch.failure is not None):
             continue  # what an image holds is listed at the end of its first generation, by the first that is probed
         elif not all(image.unlocked for image in images):
+            seen.add(said_once)
             for said in not_held(launch.framework_version, launch.libraries, held):
                 yield f"{one_line(launch.arm)} {one_line(said)}, which its image does not hold"
 

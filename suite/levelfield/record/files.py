@@ -97,7 +97,7 @@ def write_atomically(target: Path, content: bytes, *, named: bool = False) -> No
 
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
-    with _writing(target), named_file(target) if named else fresh_file(target) as file:
+    with writing(target), named_file(target) if named else fresh_file(target) as file:
         file.write(content)
 
 
@@ -107,14 +107,15 @@ def named_file(target: Path) -> Iterator[BinaryIO]:
 
     A stranger's folder may hold one, too. Raises LevelfieldError: as `write_atomically`.
     """
-    with _writing(target):
+    with writing(target):
         real = target.parent.resolve()  # /dev/stdout may lead to a plain file, and is not to be replaced
         special = not target.is_file() or any(map(real.is_relative_to, ("/dev", "/proc")))
         with target.open("wb") if target.exists() and special else fresh_file(target) as file:
             yield file
 
 
-def _writing(target: Path) -> contextlib.AbstractContextManager[None]:
+def writing(target: Path) -> contextlib.AbstractContextManager[None]:
+    """Let an OSError of what is written say where, in one sentence."""
     fix = "Free space there, or choose a place you can write (--reports for runs)."
     return explained(f"{target} cannot be written", fix)
 

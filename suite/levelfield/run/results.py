@@ -1,6 +1,7 @@
 """The result of a run: its page, and its answer in the terminal."""
 
 import shlex
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -51,23 +52,25 @@ def show_result(
     """
     content = files.encode(run) if measured else files.content_of(record)
     before = ""
+    carried: AbstractContextManager[tuple[page.Evidence, str]]
     if measured:
-        evidence, unproven = attestation.write_evidence(record.parent, run, content, sign)
+        carried = nullcontext(attestation.write_evidence(record.parent, run, content, sign))
     elif sign is not None:
-        carried = attestation.evidence_of(record, content)
-        before = attestation.signed_by(carried)
-        evidence, unproven = attestation.sign_evidence(record.parent, run, carried, sign, must_sign=True)
+        known = attestation.evidence_of(record, content)
+        before = attestation.signed_by(known)
+        carried = attestation.signing(record.parent, run, known, sign)
     else:
-        evidence, unproven = attestation.evidence_of(record, content), ""
+        carried = nullcontext((attestation.evidence_of(record, content), ""))
     report = record if measured else _page_of(record)
     compared = within(comparison) if comparison is not None else None
-    try:
-        rendered = html.render(run, result, comparison=compared, evidence=evidence).encode()
-    except Exception:
-        if measured:  # what was measured must not depend on how it is shown
-            files.write(run, record.parent)
-        raise
-    files.write_atomically(report, rendered)
+    with carried as (evidence, unproven):
+        try:
+            rendered = html.render(run, result, comparison=compared, evidence=evidence).encode()
+        except Exception:
+            if measured:  # what was measured must not depend on how it is shown
+                files.write(run, record.parent)
+            raise
+        files.write_atomically(report, rendered)
     if measured and not something_left(run) and files.content_of(report) == content:
         (record.parent / files.JOURNAL).unlink(missing_ok=True)
     if comparison is not None:

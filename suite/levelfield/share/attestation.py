@@ -3,9 +3,11 @@
 A page alone, the folder of a run or a record as JSON is read; no link is followed.
 """
 
+import contextlib
 import hashlib
 import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -236,19 +238,8 @@ def write_evidence(folder: Path, run: Run, content: bytes, key: Path | None = No
         return carried, f"This run has no statement: {error.__class__.__name__}: {error}."
 
 
-def sign_evidence(
-    folder: Path, run: Run, carried: Evidence, key: Path | None, *, must_sign: bool = False
-) -> tuple[Evidence, str]:
-    """Write the statement and the bills of a run, and sign it where a key is given.
-
-    Raises LevelfieldError: with `must_sign`, the key does not sign, or the folder holds the statement of another run;
-    statement and signature are then as they were.
-    """
-    if must_sign and _of_another(folder, carried):
-        raise LevelfieldError(
-            f"{folder / statement.NAME} is of another run, and would be replaced.",
-            fix="Copy the page into a folder of its own, and sign it there.",
-        )
+def sign_evidence(folder: Path, run: Run, carried: Evidence, key: Path | None) -> tuple[Evidence, str]:
+    """Write the statement and the bills of a run, and sign it where a key is given and signs."""
     sboms, missing = _bills(folder, run)
     text = statement.make(run, record_sha256=carried.sha256, sboms=sboms)
     signature = ""
@@ -256,13 +247,40 @@ def sign_evidence(
         try:
             signature = statement.sign(text, key)
         except LevelfieldError as error:
-            if must_sign:  # nothing was changed yet
-                raise
             missing = (*missing, error.message)
     (folder / statement.SIGNATURE).unlink(missing_ok=True)  # of what the statement was before
     files.write_atomically(folder / statement.NAME, text)
     if signature:
         files.write_atomically(folder / statement.SIGNATURE, signature.encode())
+    return _signed(carried, text, signature, missing)
+
+
+@contextlib.contextmanager
+def signing(folder: Path, run: Run, carried: Evidence, key: Path) -> Iterator[tuple[Evidence, str]]:
+    """Yield what a page carries that is signed anew; statement and signature are there once it is written.
+
+    Raises LevelfieldError: the key does not sign, the disk is full, or the folder holds the statement of another run;
+    statement and signature are then as they were.
+    """
+    if _of_another(folder, carried):
+        raise LevelfieldError(
+            f"{folder / statement.NAME} is of another run, and would be replaced.",
+            fix="Copy the page into a folder of its own, and sign it there.",
+        )
+    sboms, missing = _bills(folder, run)
+    text = statement.make(run, record_sha256=carried.sha256, sboms=sboms)
+    signature = statement.sign(text, key)
+    with contextlib.ExitStack() as written:
+        for name, content in ((statement.NAME, text), (statement.SIGNATURE, signature.encode())):
+            written.enter_context(files.writing(folder / name))
+            file = written.enter_context(files.fresh_file(folder / name))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # a disk that has no room for the page has none for these
+        yield _signed(carried, text, signature, missing)
+
+
+def _signed(carried: Evidence, text: bytes, signature: str, missing: Sequence[str]) -> tuple[Evidence, str]:
     incomplete = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
     return msgspec.structs.replace(carried, statement=text.decode(), signature=signature), incomplete
 
