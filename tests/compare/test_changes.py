@@ -104,6 +104,15 @@ def test_of_two_long_lists_only_the_difference_is_shown() -> None:
         assert phrases.values(Change("flags", old, new, "changed")) == shown
 
 
+def test_a_run_that_does_not_say_hides_no_change() -> None:
+    quiet = with_machine(run("c"), kernel={"release": "6.1"})
+    quiet = msgspec.structs.replace(quiet, machine={name: facts for name, facts in quiet.machine.items() if name != "kernel"})
+    others = [with_machine(run(name), kernel={"release": "6.1"}) for name in "ab"]
+    new = [quiet, with_machine(run("d"), kernel={"release": "6.12"})]
+    ((change,),) = (each for title, each in found(others, new).items() if title == "Kernel")
+    assert (change.name, change.state) == ("release", "varies")
+
+
 def test_what_a_record_lacks_was_not_recorded() -> None:
     """A group of the fingerprint that an older release did not ask for, and an image without its Python."""
     old, new = run("a"), run("b")

@@ -7,15 +7,17 @@ import pytest
 
 from levelfield.analysis.summary import Answer, Reduced
 from levelfield.analysis.types import WindowsOf
-from levelfield.compare import phrases
+from levelfield.compare import phrases, sides
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
 from levelfield.compare.types import Gate, Verdict
 from levelfield.compatibility import gate
 from levelfield.errors import LevelfieldError
-from levelfield.record.schema import Absent, Failure, Generation, Reason
+from levelfield.record.schema import Absent, Failure, Generation, Reason, Run, Warning_
+from levelfield.record.warnings import JOURNAL_DAMAGED
 from tests.compare.runs import one, reduced, row, run, side, with_machine
-from tests.records_builder import with_generations
+from tests.known import known
+from tests.records_builder import with_generations, with_launches
 
 
 def test_unrelated_runs_are_refused_in_one_sentence() -> None:
@@ -82,6 +84,10 @@ def lost(answer: Answer) -> Answer:
     return Answer("absent", reason="no window was completed before the run ended")
 
 
+def lacking(answer: Answer) -> Answer:
+    return msgspec.structs.replace(answer, lacking="2 of 5 launches were lost to the engine or an interruption")
+
+
 def with_answers(runs: list[Reduced], change: Callable[[Answer], Answer]) -> list[Reduced]:
     """Change the answers of ONNX Runtime."""
     return [
@@ -114,6 +120,10 @@ NOT_FINE = {
     ),
     "its old runs were slowed down on purpose": (slowed(OLD), NEW),
     "only 3 of 5 runs have a result": (OLD, with_answers(NEW[:2], lost) + NEW[2:]),
+    "the machine was not probed in 5; then not probed in 3, disturbed from outside in 5": (
+        OLD, NEW[:3] + with_answers(side("c", 5, 60), told("disturbed")),
+    ),
+    "2 of 5 launches were lost to the engine or an interruption": (OLD, with_answers(NEW[:1], lacking) + NEW[1:]),
 }  # fmt: skip
 
 
@@ -151,6 +161,14 @@ def test_pairs_of_two_states_are_no_pairs() -> None:
     )  # fmt: skip
 
 
+def test_a_new_run_whose_old_one_has_no_result_is_not_left_out_in_silence() -> None:
+    old = [at(run, 2 * number + number % 2) for number, run in enumerate(side("a", 8, 20))]
+    new = [at(run, 2 * number + (number + 1) % 2) for number, run in enumerate(side("b", 8, 40))]
+    judged = row(compare_runs(old[:5] + with_answers(old[5:], lost), new, gate=Gate(margin=0.2)), "onnxruntime")
+    assert (judged.paired, judged.outcome) == (True, "undecided")
+    assert judged.reason == "of 3 new runs the old one has no result"
+
+
 def at(run: Reduced, minute: int) -> Reduced:
     return msgspec.structs.replace(
         run, facts=msgspec.structs.replace(run.facts, started=f"2026-11-21T10:{minute:02}:00Z")
@@ -161,6 +179,82 @@ def test_runs_of_calm_windows_are_compared_alone_where_there_are_enough() -> Non
     half = with_answers(OLD[:2], told("all")) + with_answers(OLD[2:], told("calm"))
     judged = row(compare_runs(half, with_answers(NEW, told("calm")), gate=Gate(margin=0.2)), "onnxruntime")
     assert (judged.outcome, judged.old_replicates, judged.new_replicates) == ("fine", 3, 5)
+    assert judged.reason == "of 3 of 5 old runs, calm"
+
+
+def test_what_a_record_lacks_is_told() -> None:
+    def without(index: int) -> Callable[[Generation], Generation]:
+        def change(generation: Generation) -> Generation:
+            gone = generation.index == index
+            launches = (each for each in generation.launches if each.arm != "jax" or not gone)
+            return msgspec.structs.replace(generation, launches=tuple(launches))
+
+        return change
+
+    def told_of(record: Run) -> set[str]:
+        return {answer.lacking for (arm, _), answer in reduced(record).answers.items() if arm == "jax"}
+
+    ENGINE = Failure(stage="launch", kind="engine", message="It went away.")
+    assert told_of(run("a")) == {""}
+    assert told_of(with_generations(run("a"), without(1))) == {"1 of 5 generations lack it"}
+    gone = with_launches(run("a"), lambda each: msgspec.structs.replace(each, failure=ENGINE), "jax")
+    assert told_of(gone) == {"5 of 5 launches were lost to the engine or an interruption"}
+    damaged = msgspec.structs.replace(run("a"), warnings=(Warning_(JOURNAL_DAMAGED, "Lines are lost."),))
+    assert told_of(damaged) == {"a part of its run's journal was damaged"}
+
+
+def test_the_hardware_of_any_two_runs_counts_and_a_canary_is_told() -> None:
+    def facts(each: Reduced, **known: str) -> Reduced:
+        return msgspec.structs.replace(each, hardware={"cpu model": "X", **known})
+
+    old = [facts(OLD[0]), *(facts(each, cores="2") for each in OLD[1:])]
+    for order in (old, old[::-1]):
+        found = compare_runs(order, [facts(each, cores="64") for each in NEW], gate=Gate(margin=0.2))
+        assert (found.exit_code, found.same_hardware) == (3, False)
+        assert "Other hardware: cores (2 and 64)" in " ".join(found.notes)
+    assert not any("canary" in note for note in compare_runs(OLD, NEW).notes)
+    quick = [msgspec.structs.replace(each, canary=Answer("shown", cost=known(known(each.canary).cost) / 2)) for each in NEW]
+    assert any("the canary, the same computation everywhere, took 0.50 times" in each for each in compare_runs(OLD, quick).notes)
+
+
+def test_every_glob_and_metric_selects_something() -> None:
+    for chosen, left in ((Selection(only=("jax/*", "torch/*")), "torch/\\*"), (Selection(metrics=("latency", "memory")), "memory")):
+        with pytest.raises(LevelfieldError, match=f"No case is {left}"):
+            compare_runs(OLD, NEW, selection=chosen)
+
+
+def test_other_inputs_of_timed_calls_and_rights_to_another_question_are_no_success() -> None:
+    def other(**digests: frozenset[str]) -> Callable[[Answer], Answer]:
+        return lambda answer: msgspec.structs.replace(answer, **digests)
+
+    timed = with_answers(OLD, other(timed_inputs=frozenset("a"))), with_answers(NEW, other(timed_inputs=frozenset("b")))
+    assert row(compare_runs(*timed, gate=Gate(margin=0.2)), "onnxruntime").verdict is Verdict.INCOMPARABLE
+    wrong = with_answers(OLD, lambda each: msgspec.structs.replace(each, standing="unequal", reason="far off"))
+    assert row(compare_runs(wrong, NEW), "onnxruntime").outcome == "fine"
+    asked = with_answers(NEW, other(inputs=frozenset("b")))
+    assert row(compare_runs(wrong, asked), "onnxruntime").verdict is Verdict.INCOMPARABLE
+
+
+def test_what_loadgen_calls_invalid_now_is_no_success() -> None:
+    invalid = with_answers(NEW, lambda each: msgspec.structs.replace(each, invalid="Min duration satisfied : NO"))
+    judged = row(compare_runs(OLD, invalid, gate=Gate(margin=0.2)), "onnxruntime")
+    assert (judged.verdict, judged.reason) == (Verdict.INCOMPARABLE, "LoadGen: Min duration satisfied : NO")
+
+
+def test_copies_are_told_by_how_launches_began_and_chance_is_none() -> None:
+    copies = [reduced(run(name, scenarios=["memory"])) for name in ("a", "b")]
+    assert sides.originals(copies) == [0, 0]
+    assert sides.originals([copies[0], reduced(run("c", 2, scenarios=["memory"]))]) == [0, 1]
+    by_chance = [
+        msgspec.structs.replace(OLD[0], answers={}, marks=frozenset({("x", float(at + shift)) for at in range(100)}))
+        for shift in (0, 90)
+    ]
+    assert sides.originals(by_chance) == [0, 1]
+
+
+def test_a_failure_on_other_hardware_is_no_regression() -> None:
+    gone = with_machine(run("b", failures={("jax", "mlp"): CRASH}), cpu={"model": "another"})
+    assert one(run("a"), gone).exit_code == 3
 
 
 CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.")

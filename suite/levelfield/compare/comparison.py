@@ -1,5 +1,7 @@
 """Runs against runs: two sides in, one `Comparison` out, with what a reader must know before the numbers. No I/O."""
 
+import math
+import statistics
 from collections.abc import Iterator, Sequence
 
 from levelfield.analysis.environment import NOT_THERE
@@ -12,6 +14,7 @@ from levelfield.compare.types import ChangeGroup, Comparison, Gate, Row, Side, V
 from levelfield.compatibility.gate import Table
 from levelfield.compatibility.libraries import between
 from levelfield.errors import LevelfieldError
+from levelfield.record import warnings as notices
 from levelfield.report import sentences, units
 
 
@@ -154,6 +157,11 @@ def notes_on_runs(
         yield f"Other hardware: {phrases.clean(found)}. Ratios compare machines and stacks at the same time."
     elif same_hardware is None:
         yield "A record does not name its processor, so the hardware may differ."
+    elif abs((ratio := _canary_ratio(old, new)) - 1) > notices.CANARY_LIMIT:
+        yield (
+            f"The machine itself was another: the canary, the same computation everywhere, took {ratio:.2f} times as "
+            "long on the new side."
+        )
     yield from map(
         phrases.clean, sentences.labels(sorted({label for run in (*old, *new) for label in run.facts.labels}))
     )
@@ -177,6 +185,14 @@ def notes_on_runs(
         time = f", about {units.roughly(max(seconds))} in all" if seconds else ""
         many = f"{units.count(max(further))} more {phrases.replicates(max(further), 'run')} a side{time}"
         yield f"To decide all that is not decided: {many}."
+
+
+def _canary_ratio(old: Sequence[Reduced], new: Sequence[Reduced]) -> float:
+    """Return how long the canary took on the new side, by that on the old one; 1: it took no part in either."""
+    first, second = (
+        [math.log(run.canary.cost) for run in side if run.canary is not None and run.canary.cost] for side in (old, new)
+    )
+    return math.exp(statistics.fmean(second) - statistics.fmean(first)) if first and second else 1.0
 
 
 def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
