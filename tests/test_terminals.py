@@ -26,6 +26,11 @@ def test_a_console_prints_no_control_characters_but_its_own_styles(capsys: pytes
     assert capsys.readouterr().out.strip() == SHOWN
 
 
+def test_a_name_with_colons_becomes_no_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    terminals.console().print(":white_check_mark: Verified")
+    assert capsys.readouterr().out == ":white_check_mark: Verified\n"
+
+
 def test_a_name_makes_no_second_line(capsys: pytest.CaptureFixture[str]) -> None:
     terminals.say(terminals.console(), "Report: a\nVerified by alice")
     assert capsys.readouterr().out == "Report: a\N{REPLACEMENT CHARACTER}Verified by alice\n"

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from levelfield.compare import baselines
@@ -79,6 +80,15 @@ def test_a_stranger_s_baseline_leads_nowhere_else(reports: Path, pointer: str) -
     made = baselines.Baseline("bad", "now", (baselines.Pointer(pointer, "0"),))
     with pytest.raises(LevelfieldError, match="names a file outside of"):
         baselines.records(made, reports)
+
+
+def test_a_baseline_that_names_a_run_many_times_is_not_read(reports: Path) -> None:
+    made = baselines.define("good", [record(reports, "a")], reports)
+    file = reports / baselines.FOLDER / "good.json"
+    for runs, says in ((made.runs * 2, "names a run twice"), (made.runs * 1_001, "is not a baseline")):
+        file.write_bytes(msgspec.json.encode(msgspec.structs.replace(made, runs=runs)))
+        with pytest.raises(LevelfieldError, match=says):
+            baselines.read("good", reports)
 
 
 @pytest.mark.parametrize("content", [b"", b"[" * 100_000, b'{"name":"bad","set_at":"","runs":[]}', b" " * 2_000_000])

@@ -177,6 +177,8 @@ def test_an_answer_that_moved_beyond_rounding_is_found_though_it_is_equal() -> N
     found = held(record("theirs"), ours)
     assert verdicts(found)[LATENCY.replace("onnxruntime", "jax")] is Verdict.MOVED
     assert found.exit_code == 1
+    elsewhere = held(record("theirs"), with_machine(ours, cpu={"model": "Another Processor"}))
+    assert (elsewhere.exit_code, set(verdicts(elsewhere).values())) == (3, {Verdict.INCOMPARABLE})
 
 
 def test_other_hardware_is_never_slower() -> None:

@@ -183,6 +183,22 @@ def test_speed_gets_no_verdict_before_the_last_boot(counts: tuple[int, int, int]
     assert note(slower, "boot") == f"too early: {missing} to come"
 
 
+def test_old_answers_that_were_wrong_make_no_boot_superfluous() -> None:
+    before, after = (
+        [
+            msgspec.structs.replace(
+                boot, answers={key: msgspec.structs.replace(each, standing="unequal") for key, each in boot.answers.items()}
+            )
+            for boot in boots(name, OLD_MACHINE)
+        ]
+        for name in ("before", "after")
+    )
+    assert judge(DESIGN, Phases(before, boots("new", UPGRADED), after)).exit_code == 0
+    early = msgspec.structs.replace(DESIGN, to_come="2 boots of the phase after")
+    assert judge(early, Phases(before, boots("new", UPGRADED), after)).exit_code == 3
+    assert judge(DESIGN, Phases(before, boots("new", LOST), after)).exit_code == 3
+
+
 def test_an_old_stack_that_cannot_come_back_has_no_boots_to_come() -> None:
     """Without a way back, the new stack may begin before the old one has all its boots."""
     phases = Phases(boots("before", OLD_MACHINE)[:3], boots("new", UPGRADED, slower={"onnxruntime": 1.25}))

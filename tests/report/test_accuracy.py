@@ -1,6 +1,7 @@
 import msgspec
 
 from levelfield.analysis import analyse
+from levelfield.record.schema import Failure
 from levelfield.report import accuracy, html
 from tests.judged import PICTURES, judged_run
 from tests.records_builder import make_run
@@ -39,6 +40,19 @@ def test_terminal_and_page_have_them() -> None:
     assert '<a href="#accuracy">' in page
     none = make_run(models=["mlp"], scenarios=["latency"])
     assert 'id="accuracy"' not in html.render(none, analyse(none))
+
+
+def test_answers_that_failed_or_are_of_another_network_make_a_run_fail() -> None:
+    run = judged_run()
+    assert analyse(run).exit_code == 0
+    crashed = Failure("measure", "crashed", "It ended by SIGSEGV.")
+    for change in ({"failure": crashed}, {"equal": False}):
+        first = msgspec.structs.replace(run.accuracies[0], **change)
+        changed = msgspec.structs.replace(run, accuracies=(first, *run.accuracies[1:]))
+        assert analyse(changed).exit_code == 1
+        assert "Answers to data sets failed, or are of a worker that is not equal to the reference: 1." in " ".join(
+            shown(changed).split()
+        )
 
 
 def test_a_strangers_title_stays_text() -> None:

@@ -52,6 +52,19 @@ def test_more_than_half_of_three_or_more_are_a_majority(
     assert not found.varying
 
 
+def test_a_fleet_of_two_camps_or_of_as_many_images_is_not_passed_over() -> None:
+    made = fleet(4)
+    for node in ("n00", "n01"):
+        made = with_node(made, node, with_digests("jax", OTHER))
+    assert _judged(made).split == ("jax/mlp/fp32/b1/t2/cpu",)
+    for node in made:
+        made = with_node(made, node, lambda run, node=node: msgspec.structs.replace(  # type: ignore[misc]
+            run, images=tuple(msgspec.structs.replace(each, layers=(node,)) for each in run.images)
+        ))  # fmt: skip
+    found = _judged(made)
+    assert (found.agreed, len(found.open), found.split) == (0, 2, ())
+
+
 def test_a_node_that_alone_varies_is_told_and_not_named_wrong() -> None:
     found = _judged(with_node(fleet(5), "n02", with_digests("jax", RIGHT, OTHER)))
     assert not found.wrong
