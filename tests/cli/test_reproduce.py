@@ -46,6 +46,13 @@ def test_an_empty_list_of_images_does_not_open_the_gate(tmp_path: Path) -> None:
     assert not (tmp_path / "mine").exists()
 
 
+def test_a_record_without_cases_is_one_sentence(tmp_path: Path) -> None:
+    kept(msgspec.structs.replace(record("empty"), blocks=()), tmp_path)
+    done = CliRunner().invoke(reproduce, [str(tmp_path), "--dry-run"])
+    assert isinstance(done.exception, LevelfieldError)
+    assert "holds values that no measurement gives" in str(done.exception)
+
+
 def test_a_dry_run_shows_what_would_be_run_and_asks_for_no_trust(tmp_path: Path) -> None:
     files.write(known(record("theirs")), tmp_path)
     command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path, code=0)

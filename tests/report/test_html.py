@@ -95,6 +95,12 @@ def test_headings_ask_what_is_fastest_whether_to_trust_it_and_what_next() -> Non
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), "no level is skipped"
 
 
+def test_a_moment_is_that_of_utc_wherever_it_was_written() -> None:
+    assert {pages.moment(f"2026-11-28T{each}") for each in ("11:20:08Z", "20:20:08+09:00")} == {
+        "28 November 2026, 11:20 UTC"
+    }
+
+
 def test_the_record_inside_is_the_one_that_was_rendered() -> None:
     run, text = standard()
     content = files.encode(run)

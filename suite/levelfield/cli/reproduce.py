@@ -100,7 +100,7 @@ def reproduce(
     own_weights.keep_recorded(named.weights, run.settings.own_weights)
     with guarded.computing(source.name):
         requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
-    chosen = with_launches(recorded_cases(make(requested.selection), run), launches)
+        chosen = with_launches(recorded_cases(make(requested.selection), run), launches)
     for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
     differing = foreign(run, chosen)

@@ -175,9 +175,8 @@ def _against(run: Run, analysis: Analysis) -> Iterator[str]:
         yield sentences.parity(analysis)
     if status.failed:
         yield f"{units.plural(len(status.failed), 'result')} failed."
-    if status.data_sets_failed:
-        failed = len(status.data_sets_failed)
-        yield f"Answers to data sets failed, or are of a worker that is not equal to the reference: {failed}."
+    if failed := sentences.data_sets_failed(analysis):
+        yield failed
     for block in analysis.timed:
         for control in block.controls:
             low, high = control.ratio.low, control.ratio.high

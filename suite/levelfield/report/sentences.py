@@ -322,6 +322,12 @@ def parity(analysis: Analysis) -> str:
     return f"{', '.join(parts)}."
 
 
+def data_sets_failed(analysis: Analysis) -> str:
+    """Say how many answers to data sets mean nothing; empty where all mean something."""
+    failed = len(analysis.status.data_sets_failed)
+    return f"Answers to data sets failed, or are of a worker that is not equal to the reference: {failed}." if failed else ""
+
+
 def disturbed(analysis: Analysis) -> str:
     """Say what became of the disturbed rounds; empty where there were none."""
     status = analysis.status

@@ -71,6 +71,8 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
     if sentences.parity(analysis) not in answers.overall(analysis):
         all_equal = analysis.status.answers_compared == analysis.status.answers_equal
         yield text(sentences.parity(analysis), "green" if all_equal else "bold red")
+    if failed := sentences.data_sets_failed(analysis):
+        yield text(failed, "bold red")
     if analysis.status.rounds_disturbed:
         yield text(sentences.disturbed(analysis), "yellow")
 
