@@ -50,7 +50,7 @@ def test_a_record_without_cases_is_one_sentence(tmp_path: Path) -> None:
     kept(msgspec.structs.replace(record("empty"), blocks=()), tmp_path)
     done = CliRunner().invoke(reproduce, [str(tmp_path), "--dry-run"])
     assert isinstance(done.exception, LevelfieldError)
-    assert "holds values that no measurement gives" in str(done.exception)
+    assert "holds no case" in str(done.exception)
 
 
 def test_a_dry_run_shows_what_would_be_run_and_asks_for_no_trust(tmp_path: Path) -> None:

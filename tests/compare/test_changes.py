@@ -106,7 +106,9 @@ def test_of_two_long_lists_only_the_difference_is_shown() -> None:
 
 def test_a_run_that_does_not_say_hides_no_change() -> None:
     quiet = with_machine(run("c"), kernel={"release": "6.1"})
-    quiet = msgspec.structs.replace(quiet, machine={name: facts for name, facts in quiet.machine.items() if name != "kernel"})
+    quiet = msgspec.structs.replace(
+        quiet, machine={name: facts for name, facts in quiet.machine.items() if name != "kernel"}
+    )
     others = [with_machine(run(name), kernel={"release": "6.1"}) for name in "ab"]
     new = [quiet, with_machine(run("d"), kernel={"release": "6.12"})]
     ((change,),) = (each for title, each in found(others, new).items() if title == "Kernel")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from levelfield.analysis.summary import Answer, Reduced
-from levelfield.analysis.types import WindowsOf
+from levelfield.analysis.types import MeasuredIn
 from levelfield.compare import phrases, sides
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
@@ -76,7 +76,7 @@ def test_a_driver_that_went_back_is_said(before: str, after: str | Absent, says:
     assert any(note.startswith(says or "The NVIDIA driver") for note in notes) == (says is not None)
 
 
-def told(windows_of: WindowsOf) -> Callable[[Answer], Answer]:
+def told(windows_of: MeasuredIn) -> Callable[[Answer], Answer]:
     return lambda answer: msgspec.structs.replace(answer, windows_of=windows_of)
 
 
@@ -194,10 +194,10 @@ def test_what_a_record_lacks_is_told() -> None:
     def told_of(record: Run) -> set[str]:
         return {answer.lacking for (arm, _), answer in reduced(record).answers.items() if arm == "jax"}
 
-    ENGINE = Failure(stage="launch", kind="engine", message="It went away.")
+    engine = Failure(stage="launch", kind="engine", message="It went away.")
     assert told_of(run("a")) == {""}
     assert told_of(with_generations(run("a"), without(1))) == {"1 of 5 generations lack it"}
-    gone = with_launches(run("a"), lambda each: msgspec.structs.replace(each, failure=ENGINE), "jax")
+    gone = with_launches(run("a"), lambda each: msgspec.structs.replace(each, failure=engine), "jax")
     assert told_of(gone) == {"5 of 5 launches were lost to the engine or an interruption"}
     damaged = msgspec.structs.replace(run("a"), warnings=(Warning_(JOURNAL_DAMAGED, "Lines are lost."),))
     assert told_of(damaged) == {"a part of its run's journal was damaged"}
@@ -213,12 +213,20 @@ def test_the_hardware_of_any_two_runs_counts_and_a_canary_is_told() -> None:
         assert (found.exit_code, found.same_hardware) == (3, False)
         assert "Other hardware: cores (2 and 64)" in " ".join(found.notes)
     assert not any("canary" in note for note in compare_runs(OLD, NEW).notes)
-    quick = [msgspec.structs.replace(each, canary=Answer("shown", cost=known(known(each.canary).cost) / 2)) for each in NEW]
-    assert any("the canary, the same computation everywhere, took 0.50 times" in each for each in compare_runs(OLD, quick).notes)
+    quick = [
+        msgspec.structs.replace(each, canary=Answer("shown", cost=known(known(each.canary).cost) / 2)) for each in NEW
+    ]
+    assert any(
+        "the canary, the same computation everywhere, took 0.50 times" in each
+        for each in compare_runs(OLD, quick).notes
+    )
 
 
 def test_every_glob_and_metric_selects_something() -> None:
-    for chosen, left in ((Selection(only=("jax/*", "torch/*")), "torch/\\*"), (Selection(metrics=("latency", "memory")), "memory")):
+    for chosen, left in (
+        (Selection(only=("jax/*", "torch/*")), "torch/\\*"),
+        (Selection(metrics=("latency", "memory")), "memory"),
+    ):
         with pytest.raises(LevelfieldError, match=f"No case is {left}"):
             compare_runs(OLD, NEW, selection=chosen)
 

@@ -201,9 +201,10 @@ def test_answers_that_collapse_are_worse_by_every_measure(
 def test_answers_to_other_items_or_none_are_no_success() -> None:
     right = {"accuracy": (1,) * ITEMS}
     old = [reduced(answering(f"old-{number}", "accuracy", right=right)) for number in range(3)]
-    for name, change in {
+    changes: dict[str, dict[str, Any]] = {
         "other": {"items": 150, "right": {"accuracy": (1,) * 150}}, "none": {}, "same": {"right": right},
-    }.items():  # fmt: skip
+    }  # fmt: skip
+    for name, change in changes.items():
         new = [reduced(answering(f"{name}-{number}", "accuracy", **change)) for number in range(3)]
         found = compare_runs(old, new)
         expected = (0, "fine") if name == "same" else (3, "undecided")

@@ -187,7 +187,8 @@ def test_old_answers_that_were_wrong_make_no_boot_superfluous() -> None:
     before, after = (
         [
             msgspec.structs.replace(
-                boot, answers={key: msgspec.structs.replace(each, standing="unequal") for key, each in boot.answers.items()}
+                boot,
+                answers={key: msgspec.structs.replace(each, standing="unequal") for key, each in boot.answers.items()},
             )
             for boot in boots(name, OLD_MACHINE)
         ]

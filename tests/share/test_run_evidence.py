@@ -88,7 +88,9 @@ def test_a_page_that_cannot_be_written_keeps_the_signature(tmp_path: Path, monke
 
 def test_a_page_in_another_runs_folder_keeps_its_signature_and_that_of_the_folder(tmp_path: Path) -> None:
     ada, signers = key(tmp_path)
-    home, guest = (leave(msgspec.structs.replace(small(), id=f"2026112{at}-101500-x"), tmp_path / str(at), ada) for at in (1, 2))
+    home, guest = (
+        leave(msgspec.structs.replace(small(), id=f"2026112{at}-101500-x"), tmp_path / str(at), ada) for at in (1, 2)
+    )
     page = home / "guest.html"
     page.write_bytes((guest / "report.html").read_bytes())
     assert CliRunner().invoke(report, [str(page)]).exit_code == 0

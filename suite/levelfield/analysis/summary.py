@@ -373,7 +373,9 @@ def _marks(run: Run) -> Iterator[tuple[str, float]]:
             start = launch.startup
             if launch.arm != block.canary and start is not None:
                 times = (start.start_ns, start.import_ns, start.load_ns)
-                yield from ((f"{launch.arm} {at}", each) for at, each in enumerate(times) if isinstance(each, int) and each)
+                yield from (
+                    (f"{launch.arm} {at}", each) for at, each in enumerate(times) if isinstance(each, int) and each
+                )
         for _, _, turn in collect.turns(block) if run.imported is not None else ():
             samples = turn.window.samples_ns[:_MARKED] if turn.window is not None else ()
             yield from ((f"{turn.arm}/{block.case.id} {at}", each) for at, each in enumerate(samples))
@@ -453,8 +455,9 @@ def _lacking(block: Block, arm: str) -> str:
 
 
 def _failures(generation: Generation, arm: str) -> list[Failure]:
-    turns = (turn for taken in generation.rounds for turn in taken.turns)
-    return [each.failure for each in (*generation.launches, *turns) if each.arm == arm and each.failure is not None]
+    found = [each.failure for each in generation.launches if each.arm == arm]
+    found += [turn.failure for taken in generation.rounds for turn in taken.turns if turn.arm == arm]
+    return [each for each in found if each is not None]
 
 
 def _canary(found: Canary | None) -> Answer | None:

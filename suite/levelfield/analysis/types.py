@@ -461,7 +461,7 @@ class Status(msgspec.Struct, frozen=True):
     finished: bool
     supervisor_share: float | Absent
     data_sets_failed: tuple[str, ...] = ()
-    """Arms, precisions and data sets of which not all was answered, or by a worker that is not equal to the reference."""
+    """Arm, precision and data set of answers that failed, or are of a worker that is not equal to the reference."""
 
 
 class PooledControls(msgspec.Struct, frozen=True):

@@ -88,6 +88,8 @@ def reproduce(
     console = terminals.console(stderr=as_json)
     source = guarded.read(report)
     run = source.run
+    if not run.blocks:
+        raise LevelfieldError(f"{source.name} holds no case that could be measured again.", fix="Name another report.")
     with guarded.computing(source.name):
         theirs = reduce(run, source.sha256, source.analysis)
     requests = data_sets.read(data, run.settings.profile)
@@ -98,9 +100,8 @@ def reproduce(
     if named.function is not None:
         python_file.keep_recorded(named.function, run.settings.own)
     own_weights.keep_recorded(named.weights, run.settings.own_weights)
-    with guarded.computing(source.name):
-        requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
-        chosen = with_launches(recorded_cases(make(requested.selection), run), launches)
+    requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
+    chosen = with_launches(recorded_cases(make(requested.selection), run), launches)
     for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
     differing = foreign(run, chosen)

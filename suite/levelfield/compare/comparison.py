@@ -42,7 +42,8 @@ def compare_runs(
         raise _nothing_selected(old, new, selection)
     if left := selection.unused(judged):
         raise LevelfieldError(
-            f"No case is {' or '.join(map(phrases.clean, left))}.", fix="Leave out of --only and --metric what is not measured."
+            f"No case is {' or '.join(map(phrases.clean, left))}.",
+            fix="Leave out of --only and --metric what is not measured.",
         )
     if not rows.in_common(old, new, pairs, selection):
         raise _unrelated(old, new)

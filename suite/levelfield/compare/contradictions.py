@@ -30,6 +30,7 @@ from levelfield.record.schema import (
     Block,
     Case,
     Generation,
+    Image,
     Launch,
     MachineProbe,
     OwnFile,

@@ -37,8 +37,8 @@ KNOWN_ERRORS: Mapping[str, float] = MappingProxyType({"fp32": 9e-7, "bf16": 2e-2
 """Largest relative error of a correct answer, by precision, over the backends that have it and three models; what runs
 on GPUs alone has not been measured."""
 WORSE = 0.01
-"""Level at which answers to the items of a data set are worse than before, for one arm and measure: by McNemar's test of
-shares of right answers, else by drawing the items again."""
+"""Level at which an arm's answers to a data set are worse than before, by one measure: by McNemar's test of shares of
+right answers, else by drawing the items again."""
 UNKNOWN_SHARE = 0.1
 """For a precision without such a figure: this share of the tolerance that its record names."""
 
@@ -254,7 +254,7 @@ def _worse(known: DataSet, was: Accuracy, now: Accuracy) -> str:
         return f"its answers to {now.task} failed" if was.failure is None else ""
     if now.equal is False and was.equal is not False:
         return f"the worker that answered {now.task} is not equal to the reference"
-    for metric in dict.fromkeys((*known.metrics, *was.right, *was.shares)):
+    for metric in known.metrics:
         before, after = (accuracy.value(known, each, metric) for each in (was, now))
         if not before > after and (math.isnan(before) or not math.isnan(after)):
             continue

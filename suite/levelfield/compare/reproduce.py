@@ -41,7 +41,9 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     same = changes.have_same_hardware((theirs, ours))
     pairs = sides.pair_arms(theirs.arms, ours.arms)
     drifts = drift.find_drift(pairs, (theirs,), (ours,), same_hardware=same)
-    moved = {(each.old_arm, *each.question[:3]) for each in drifts if each.movement in _MOVED and each.outcome == "worse"}
+    moved = {
+        (each.old_arm, *each.question[:3]) for each in drifts if each.movement in _MOVED and each.outcome == "worse"
+    }
     policy = reproduction_policy(allowed)
     drafts = tuple(_drafts(theirs, ours))
     alike = any(each.effect is not None and each.effect.pooled for each in drafts)

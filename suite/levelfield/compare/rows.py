@@ -37,7 +37,6 @@ class Selection(msgspec.Struct, frozen=True):
         named = not self.only or any(fnmatch.fnmatchcase(name, glob) for name in ids for glob in self.only)
         return named and (not self.metrics or case.scenario in self.metrics)
 
-
     def unused(self, rows: Iterable[Row]) -> list[str]:
         """Return the globs and metrics that select none of these rows: a gate that names them guards nothing."""
         rows = tuple(rows)

@@ -55,7 +55,7 @@ def check_distinct(ids: Sequence[str]) -> None:
 
 
 _TELLING = 3
-"""Costs of launches, or marks, that two runs share, each to the last digit, and half of what either has: no coincidence."""
+"""Costs of launches, or marks, that two runs share to the last digit, and half of what either has: no coincidence."""
 
 
 def originals(runs: Sequence[Reduced]) -> list[int]:

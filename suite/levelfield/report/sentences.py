@@ -325,7 +325,11 @@ def parity(analysis: Analysis) -> str:
 def data_sets_failed(analysis: Analysis) -> str:
     """Say how many answers to data sets mean nothing; empty where all mean something."""
     failed = len(analysis.status.data_sets_failed)
-    return f"Answers to data sets failed, or are of a worker that is not equal to the reference: {failed}." if failed else ""
+    return (
+        f"Answers to data sets failed, or are of a worker that is not equal to the reference: {failed}."
+        if failed
+        else ""
+    )
 
 
 def disturbed(analysis: Analysis) -> str:

@@ -57,7 +57,10 @@ def test_a_copy_that_was_changed_is_not_used(tmp_path: Path) -> None:
     path, values = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), tmp_path / "ids.npy"
     one = read(path, {"sequence": 12})
     made = store.prepared(one, 4)
-    for changed in (cache_folder("artifacts") / "own" / one.sha256 / store.MODEL, cache_folder("artifacts") / made.path):
+    for changed in (
+        cache_folder("artifacts") / "own" / one.sha256 / store.MODEL,
+        cache_folder("artifacts") / made.path,
+    ):
         changed.write_bytes(onnx_files.classifier())
     with refused("which is not here, or was changed", "--model PATH"):
         store.find_recorded(one)

@@ -324,9 +324,7 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
     return _copy(find_beside(path, name), draft / name, 1 << 40, inside=path.parent)[0]
 
 
-def _write_sized(
-    original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: Mapping[str, str]
-) -> None:
+def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: Mapping[str, str]) -> None:
     """Write the file with these shapes of its inputs, and the weights beside it."""
     with temporary_folder("own") as outer:
         draft, digest = outer / "draft", hashlib.sha256()
