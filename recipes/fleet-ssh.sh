@@ -46,14 +46,19 @@ measure() { # HOST, which may send anything: 64 MiB a file, and eight files, at 
     fi
     code=0
     on "$1" "${REMOTE:-levelfield} bench --reports $remote/reports$options" >>"$log" 2>&1 </dev/null || code=$?
+    came=3
     runs=$(on "$1" "cd $remote/reports && ls" </dev/null | head -n 8 | head -c 4096) || runs=
     for run in $runs; do
         case $run in *[!A-Za-z0-9-]*) continue ;; esac
         mkdir -p "$folder/$1/$run"
-        on "$1" "cat $remote/reports/$run/report.html" >"$folder/$1/$run/report.html" 2>/dev/null </dev/null ||
+        if on "$1" "cat $remote/reports/$run/report.html" >"$folder/$1/$run/report.html" 2>/dev/null </dev/null; then
+            came=0
+        else
             rm -f "$folder/$1/$run/report.html"
+        fi
         rmdir "$folder/$1/$run" 2>/dev/null || true # no run: a baseline
     done
+    [ "$code" != 0 ] || code=$came
     return "$code"
 }
 

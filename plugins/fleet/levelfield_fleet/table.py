@@ -130,9 +130,9 @@ def _entry(given: Sequence[tuple[Reduced, Answer]], usual: Signature, runs: int)
     if any(SMOKE in run.facts.labels for run, _ in trusted):
         return Entry(aside=NOT_MEASURED)
     alike = [answer for run, answer in trusted if _signature(run, answer) == usual]
-    if alike:
+    others = [signature for each in trusted if (signature := _signature(*each)) != usual]
+    if not others:
         return Entry(answers=tuple(alike), lost=lost)
-    other = (
-        words for (words, mine), (_, theirs) in zip(_signature(*trusted[-1]), usual, strict=True) if mine != theirs
-    )
-    return Entry(aside=f"{next(other)} not what most of its peers have")
+    other = next(words for (words, mine), (_, theirs) in zip(others[-1], usual, strict=True) if mine != theirs)
+    why = f"{other} not what most of its peers have"
+    return Entry(answers=tuple(alike), lost=f"{why} (in {len(others)} of {runs} runs)") if alike else Entry(aside=why)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import msgspec
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 from levelfield import untrusted
 from levelfield.errors import LevelfieldError, explained
@@ -198,11 +199,11 @@ class _Locks:
         """Return whether a lock has this name in the cache together with this content, and with this size if known."""
         if (file, sha256) in self._files:
             return size_bytes is None or self._files[file, sha256] in (0, size_bytes)
+        parts = file.removeprefix("wheels/").split("-")  # whose tags a parser would multiply with one another
         try:
-            name, version, _, _ = parse_wheel_filename(file.removeprefix("wheels/"))
-        except InvalidWheelFilename:
+            return (canonicalize_name(parts[0]), str(Version(parts[1])), sha256) in self._of_tool
+        except (IndexError, InvalidVersion):
             return False
-        return (name, str(version), sha256) in self._of_tool
 
 
 def _is_plain(entry: tarfile.TarInfo) -> bool:

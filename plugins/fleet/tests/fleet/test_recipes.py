@@ -58,6 +58,8 @@ def test_over_ssh_every_host_is_measured_and_judged(tmp_path: Path) -> None:
     assert "down ended with" in done.stderr
     words = ("fleet-ssh.sh", "fleet", "host-1")  # its old run is there, and none of this time
     assert recipe(*words, folder=tmp_path, SSH="false", LEVELFIELD="true").returncode == 3
+    broken = script(tmp_path / "broken", 'case "$2" in *" bench "*) exit 0 ;; *) exit 255 ;; esac\n')  # afterwards
+    assert recipe(*words, folder=tmp_path, SSH=str(broken), LEVELFIELD="true").returncode == 3
     records = sorted((tmp_path / "fleet").glob("*/*/report.html"))
     assert [file.parent.parent.name for file in records] == ["host-1", "host-3", "user@host-2"]
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models it's; echo owned") == 3

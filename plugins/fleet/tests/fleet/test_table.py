@@ -81,6 +81,14 @@ def test_another_question_is_set_aside_with_its_first_difference() -> None:
     assert not table.entries["n01", JAX].answers
 
 
+def test_one_run_that_was_asked_otherwise_is_not_left_out_in_silence() -> None:
+    nodes = fleet(4, 3)
+    nodes["n01"] = [msgspec.structs.replace(nodes["n01"][0], timed_region="all of it"), *nodes["n01"][1:]]
+    entry = _table(nodes).entries["n01", JAX]
+    assert len(entry.answers) == 2
+    assert entry.lost == "what the timed region includes is not what most of its peers have (in 1 of 3 runs)"
+
+
 def test_only_the_newest_runs_are_looked_at() -> None:
     nodes = fleet(1, 1)
     nodes["n00"] = [
