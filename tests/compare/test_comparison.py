@@ -243,12 +243,6 @@ def test_other_inputs_of_timed_calls_and_rights_to_another_question_are_no_succe
     assert row(compare_runs(wrong, asked), "onnxruntime").verdict is Verdict.INCOMPARABLE
 
 
-def test_what_loadgen_calls_invalid_now_is_no_success() -> None:
-    invalid = with_answers(NEW, lambda each: msgspec.structs.replace(each, invalid="Min duration satisfied : NO"))
-    judged = row(compare_runs(OLD, invalid, gate=Gate(margin=0.2)), "onnxruntime")
-    assert (judged.verdict, judged.reason) == (Verdict.INCOMPARABLE, "LoadGen: Min duration satisfied : NO")
-
-
 def test_copies_are_told_by_how_launches_began_and_chance_is_none() -> None:
     copies = [reduced(run(name, scenarios=["memory"])) for name in ("a", "b")]
     assert sides.originals(copies) == [0, 0]

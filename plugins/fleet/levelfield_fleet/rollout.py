@@ -202,6 +202,10 @@ def _unlike_others(measured: Sequence[_Measured], margin: float, level: float) -
     logs = _ratios_of_runs(measured, names)
     levels = outliers.compare_levels(outliers.Costs(logs, np.full((*logs.shape[:2], 1, logs.shape[2]), np.nan)))
     calls = outliers.call(levels, level / max(levels.tests, 1), margin=margin)
+    for node, number in np.argwhere(calls.odd & (levels.deviation > 0)).tolist():
+        case, away = measured[number], float(levels.deviation[node, number])
+        reason = f"it changed by {units.percent(math.expm1(away))} more than the others, which may be an odd run"
+        yield _row(case.case, case.arms, Verdict.UNDECIDED, "undecided", reason, node=names[node])
     for node, number in np.argwhere(calls.slow | calls.fast).tolist():
         case = measured[number]
         away, reach = float(levels.deviation[node, number]), float(calls.half_width[node, number])

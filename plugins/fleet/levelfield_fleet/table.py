@@ -124,7 +124,9 @@ def _entry(given: Sequence[tuple[Reduced, Answer]], usual: Signature, runs: int)
         return Entry(failed=reason_for_failure(answers))
     trusted = [(run, answer) for run, answer in given if CaseResults(1, (answer,)).trusted]
     unmeasured = [each for each in answers.with_standing("absent") if each.failure is None]
-    lost = f"{first_reason(unmeasured)} (in {len(unmeasured)} of {runs} runs)" if unmeasured else ""
+    lost = next((answer.lacking for _, answer in given if answer.lacking), "")
+    if unmeasured:
+        lost = f"{first_reason(unmeasured)} (in {len(unmeasured)} of {runs} runs)"
     if not trusted:
         return Entry(lost=lost)
     if any(SMOKE in run.facts.labels for run, _ in trusted):

@@ -243,7 +243,7 @@ class Answer(msgspec.Struct, frozen=True):
     inputs: frozenset[str] = frozenset()
     """Digests of the inputs."""
     timed_inputs: frozenset[str] = frozenset()
-    """Digests of those that timed calls take in turn."""
+    """How many batches timed calls take in turn, and their digest."""
     weights: frozenset[str] = frozenset()
     onnx: frozenset[str] = frozenset()
     target: frozenset[str] = frozenset()
@@ -253,8 +253,6 @@ class Answer(msgspec.Struct, frozen=True):
     windows_of: MeasuredIn = ""
     lacking: str = ""
     """What of the arm was planned and is not in the record, by no fault of its own, so that the rest proves nothing."""
-    invalid: str = ""
-    """Why LoadGen calls all tests of a launch invalid; empty: it does of none."""
 
 
 class Reduced(msgspec.Struct, frozen=True):
@@ -423,7 +421,7 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
         cost=cost if 0 < cost < math.inf else None,
         launch_costs=tuple(_cost(value, block.case) for value in of_launches if value > 0),
         inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
-        timed_inputs=frozenset(launch.timed_inputs_sha256 for launch in launches if launch.timed_inputs_sha256),
+        timed_inputs=frozenset(f"{each.timed_inputs} {each.timed_inputs_sha256}" for each in launches),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
         latency_target=frozenset(
@@ -433,8 +431,7 @@ def answer_of(row: AnyRow, block: Block, arm: Arm) -> Answer:
         ),
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
         windows_of=row.windows_of if isinstance(row, Row) else "",
-        invalid=next(filter(None, map(_why_invalid, launches)), ""),
-        lacking=_lacking(block, arm.id),
+        lacking=_lacking(block, arm.id, len(of_launches)),
     )
 
 
@@ -443,15 +440,23 @@ def _why_invalid(launch: Launch) -> str:
     return "" if any(test.valid for test in tests) else next((test.why_invalid for test in tests), "")
 
 
-def _lacking(block: Block, arm: str) -> str:
+def _lacking(block: Block, arm: str, values: int) -> str:
+    """Say what of an arm's launches is missing, of which so many have a value; empty: nothing is."""
     whole = [generation for generation in block.generations if generation.complete]
     lost = sum(any(each.kind in ranks.NO_FAULT_OF_AN_ARM for each in _failures(one, arm)) for one in whole)
     if lost:
         return f"{lost} of {len(whole)} launches were lost to the engine or an interruption"
     launched = sum(any(each.arm == arm for each in one.launches) for one in whole)
-    if launched < len(whole) and not block.left and not any(_failures(one, arm) for one in whole):
+    if block.left or any(_failures(one, arm) for one in block.generations):
+        return ""
+    if launched < len(whole):
         return f"{len(whole) - launched} of {len(whole)} generations lack it"
-    return ""
+    if block.case.timed:
+        values = sum(any(turn.arm == arm for taken in one.rounds for turn in taken.turns) for one in whole)
+    if values < launched:
+        return f"{launched - values} of {launched} launches have no value"
+    invalid = next(filter(None, (_why_invalid(launch) for _, launch in collect.launches(block, arm))), "")
+    return f"LoadGen calls it invalid: {invalid}" if invalid else ""
 
 
 def _failures(generation: Generation, arm: str) -> list[Failure]:

@@ -20,11 +20,12 @@ from levelfield.analysis.estimates import ended_by, matrix
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.analysis.status import AB, SMOKE
 from levelfield.analysis.summary import answer_of, reduce
-from levelfield.analysis.types import AnyRow, BlockAnalysis, Estimate
+from levelfield.analysis.types import AnyRow, Estimate
 from levelfield.compare import changes, comparison, conclusion, drift, phrases
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.policy import change_policy
 from levelfield.compare.rows import Draft, in_order, judge_rows
+from levelfield.compare.rows import undecided as undecided_row
 from levelfield.compare.sides import CaseResults, verdict_without_costs
 from levelfield.compare.types import Comparison, Drift, Gate, Row, Side, Verdict
 from levelfield.errors import LevelfieldError
@@ -234,20 +235,30 @@ def _largest(found: Sequence[Row]) -> str:
 def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     """Judge every case of a run with two arms; worse ones first."""
     blocks = analysis.analyse(run).blocks
-    drafts = [_draft(run, block, analysed, (old, new)) for block, analysed in zip(run.blocks, blocks, strict=True)]
-    return in_order(judge_rows(drafts, change_policy(gate)))
+    drafts: list[Draft] = []
+    lacking: dict[str, str] = {}
+    for block, analysed in zip(run.blocks, blocks, strict=True):
+        rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
+        before, after = (CaseResults(1, (answer_of(rows[arm.id], block, arm),)) for arm in (old, new))
+        drafts.append(_draft(run, block, (old, new), (before, after)))
+        lacking[block.case.id] = after.lacking
+    judged = judge_rows(drafts, change_policy(gate))
+    return in_order(
+        undecided_row(row, lacking[row.case.id], Verdict.MISSING)
+        if row.outcome == "fine" and lacking[row.case.id]
+        else row
+        for row in judged
+    )
 
 
-def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm]) -> Draft:
+def _draft(run: Run, block: Block, arms: tuple[Arm, Arm], sides: tuple[CaseResults, CaseResults]) -> Draft:
     ended = ended_by(run.settings, block.case)
     fewest = fewest_launches(ended)
-    rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
-    before, after = (CaseResults(1, (answer_of(rows[arm.id], block, arm),)) for arm in arms)
     levels = launch_levels(block)
     old, new = (levels[arm.id] for arm in arms)
     common = sorted(old.keys() & new.keys())
     first, second = matrix({"old": old, "new": new}, common).T
-    found = verdict_without_costs(before, after)
+    found = verdict_without_costs(*sides)
     if found is None and len(common) < fewest:
         launched = "launch" if len(common) == 1 else "launches"
         reason = f"{len(common)} {launched} of both arms, and a verdict takes {fewest}"

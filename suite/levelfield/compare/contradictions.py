@@ -26,6 +26,7 @@ from levelfield.record import states
 from levelfield.record.bounds import SAMPLES_KEPT
 from levelfield.record.references import split_python
 from levelfield.record.schema import (
+    Absent,
     Arm,
     Block,
     Case,
@@ -127,6 +128,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         for launch in generation.launches:
             yield from _launch(block, launch)
             yield from _version(block, launch)
+            yield from _cold(block, launch) if run.imported is None else ()
             yield from answers.of(block, launch, own=run.settings.own is not None)
         for turn in (each for round_ in generation.rounds for each in round_.turns):
             if turn.arm not in known:
@@ -392,6 +394,14 @@ def _copies(run: Run) -> Iterator[str]:
 def _failed(launch: Launch) -> bool:
     """Return whether it failed before it could measure."""
     return launch.failure is not None and launch.failure.stage in _BEFORE_MEASURING
+
+
+def _cold(block: Block, launch: Launch) -> Iterator[str]:
+    start = launch.startup
+    if block.case.definition.sample == "cold start" and launch.failure is None:
+        warm = launch.served or launch.cache_warm or start is None or not start.start_ns
+        if warm or isinstance(start.first_call_ns, Absent):
+            yield f"a cold start of {one_line(launch.arm)} that is none"
 
 
 def _version(block: Block, launch: Launch) -> Iterator[str]:

@@ -248,8 +248,6 @@ def _both(
             yield _draft(case, arms, *without_costs)
         return
     reason = sides.different_digests(before.answers, after.answers)
-    if invalid := next((answer.invalid for answer in after.answers if answer.invalid), ""):
-        reason = reason or ("" if any(answer.invalid for answer in before.answers) else f"LoadGen: {invalid}")
     if case.timed:
         reason = reason or sides.different_timed_region(given.old, given.new)
     if reason:

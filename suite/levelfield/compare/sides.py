@@ -364,14 +364,14 @@ def of_one_state(phases: Sequence[Sequence[Answer]], fewest: Sequence[int]) -> t
     """Return the answers of each phase that are of one state of the machine, or all, and why these are not compared.
 
     A ratio of two states hides a slowdown, or shows one that is none. Which state it was follows from probes, never
-    from an arm's times. `fewest`: answers that each phase must have in that state, and half of its own at the least: of
-    a slow majority that was in another one, the rest says nothing.
+    from an arm's times. `fewest`: answers that each phase must have in that state, and more than half of its own: of a
+    slow majority that was in another one, the rest says nothing.
     """
     counts = [Counter(answer.windows_of for answer in phase) for phase in phases]
     if len(set().union(*counts)) <= 1:
         return phases, ""
     for state in _STATES:
-        if all(count[state] >= max(least, count.total() / 2) for count, least in zip(counts, fewest, strict=True)):
+        if all(count[state] >= max(least, count.total() // 2 + 1) for count, least in zip(counts, fewest, strict=True)):
             return [[answer for answer in phase if answer.windows_of == state] for phase in phases], ""
     seen = (
         ", ".join(f"{word} in {count[state]}" for state, word in _STATES.items() if count[state]) for count in counts

@@ -18,7 +18,7 @@ from levelfield.plan import CANARY, cpu_pinning
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
 from levelfield.prepare.own_model import store
-from levelfield.record.schema import Arm, Case, Failure, Launch
+from levelfield.record.schema import Absent, Arm, Case, Failure, Launch
 from levelfield.schedule.listener import SAID_EVERY_S, ProgressListener, SilentListener
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, run_jobs, utc_now
 from levelfield.schedule.output_verification import verify_outputs
@@ -227,6 +227,9 @@ def _finish_load(outcome: Outcome) -> None:
         return
     if outcome.case.model != CANARY and (otherwise := outcome.case.otherwise(loaded.settings)):
         fail(outcome, "load", WorkerError("protocol", f"{outcome.arm.id} loaded to compute {otherwise}."))
+        return
+    if outcome.case.definition.sample == "cold start" and isinstance(loaded.startup.first_call_ns, Absent):
+        fail(outcome, "load", WorkerError("protocol", f"{outcome.arm.id} did not time its first call."))
         return
     start_ns = 0 if outcome.launch.served else outcome.worker.start_ns
     outcome.note(
