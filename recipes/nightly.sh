@@ -41,9 +41,13 @@ earlier=$(mktemp)
 trap 'rm -f "$earlier"' EXIT
 runs >"$earlier"
 ${LEVELFIELD:-levelfield} bench "$@" --reports "$reports" || worst "$?"
-# Its own run, and not the last by name: others may put folders there.
-made=$(runs | grep -vxFf "$earlier" | tail -n 1)
-if [ -z "$made" ] && [ -n "${BASELINE:-}${GATE:-}" ]; then
+# Its own run, and not the last by name: others may put runs there meanwhile.
+made=$(runs | grep -vxFf "$earlier" || true)
+if [ "$(printf '%s\n' "$made" | wc -l)" -gt 1 ]; then
+    echo "Several runs are new, and which one is its own is not known: nothing is compared."
+    worst 3
+    made=
+elif [ -z "$made" ] && [ -n "${BASELINE:-}${GATE:-}" ]; then
     echo "No run was made, and nothing is compared."
     worst 2
 elif [ -n "${BASELINE:-}" ]; then

@@ -400,7 +400,9 @@ class _Maker:
                 tolerance=TRAINED if case.learns and case.precision == "fp32" else TOLERANCES[case.precision],
                 inputs=8,
                 projection=tuple(float(value) for value in self.rng.standard_normal(64).round(6)),
-                output_sha256=_sha(f"{arm.id}{case.model}"),
+                output_sha256=_sha(
+                    f"{msgspec.structs.replace(arm, ordinal=1).id}{case.model}"
+                ),  # a control answers alike
                 reason="relative error 4.6e-02 is over 1e-05" if unequal else "",
                 cosine=1 - error**2 / 2,
                 top_1=0.875 if case.precision == "int8" else Absent("its output is no vector of classes"),

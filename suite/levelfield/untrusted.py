@@ -180,6 +180,8 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside
 
 
 MOST_PARTS = 16
+_LONG_NUMBER = re.compile(r"0[xob][0-9a-fA-F_]{65}")
+"""Longer than Python writes in decimal, which may be asked of it."""
 _STRINGS = re.compile(r"""'[^'\n]*+'?|"(?:[^"\\\n]|\\.)*+"?""")
 """One that is not closed, which is no TOML, ends with its line: looking for the end again from each quote takes the
 square of time."""
@@ -193,8 +195,9 @@ def read_toml(path: Path, most_bytes: int) -> dict[str, Any]:
     `tomllib` takes the square of time and memory. Strings of several lines are refused, so that keys can be told.
     """
     text = read_plain(path, most_bytes).decode().replace("\r\n", "\n")
-    if '"""' in text or "'''" in text or _LONG_KEY.search(_STRINGS.sub("_", text)):
-        raise ValueError(f"it holds a string of several lines, or a key of more than {MOST_PARTS} parts")
+    bare = _STRINGS.sub("_", text)
+    if '"""' in text or "'''" in text or _LONG_KEY.search(bare) or _LONG_NUMBER.search(bare):
+        raise ValueError(f"it holds a string of several lines, a key of more than {MOST_PARTS} parts or a long number")
     try:
         return tomllib.loads(text)
     except RecursionError as error:

@@ -199,6 +199,10 @@ def test_what_a_record_lacks_is_told() -> None:
     assert told_of(with_generations(run("a"), without(1))) == {"1 of 5 generations lack it"}
     gone = with_launches(run("a"), lambda each: msgspec.structs.replace(each, failure=engine), "jax")
     assert told_of(gone) == {"5 of 5 launches were lost to the engine or an interruption"}
+    cut = with_generations(
+        run("a"), lambda each: msgspec.structs.replace(each, rounds=() if each.index else each.rounds)
+    )
+    assert told_of(cut) == {"4 of 5 launches have no value"}
     damaged = msgspec.structs.replace(run("a"), warnings=(Warning_(JOURNAL_DAMAGED, "Lines are lost."),))
     assert told_of(damaged) == {"a part of its run's journal was damaged"}
 

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.analysis.summary import Reduced
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.drift import KNOWN_ERRORS
 from levelfield.compare.types import Drift, Movement, Verdict
@@ -235,6 +236,17 @@ def test_answers_of_the_control_are_the_arms_own() -> None:
     crashed = Failure("measure", "crashed", "It died.")
     dying = with_launches(plain, lambda each: msgspec.structs.replace(each, failure=crashed), "jax#2")
     assert (one(old, dying).exit_code, row(one(old, dying), "jax").verdict) == (1, Verdict.FAILED)
+
+
+def test_an_old_side_that_moved_itself_makes_no_new_answer_identical() -> None:
+    """As where the old stack is measured after the new one, and answers as that did."""
+
+    def answered(name: str, far: float) -> Reduced:
+        return reduced(with_parity(run(name, backends=["jax"]), "jax", lambda _: parity_of(moved(far))))
+
+    old, new = [answered("a", 0.0), answered("b", 8e-6)], answered("c", 8e-6)
+    assert only(compare_runs(old, [new]).drifts).movement is Movement.BEYOND
+    assert only(compare_runs(old[1:], [new]).drifts).movement is Movement.IDENTICAL
 
 
 @pytest.mark.parametrize("last", [2, 11])

@@ -224,14 +224,18 @@ def _unlike_others(measured: Sequence[_Measured], margin: float, level: float) -
 def _ratios_of_runs(measured: Sequence[_Measured], names: Sequence[str]) -> Floats:
     """Return log ratios of runs after over runs before, each once, shape (nodes, runs, cases); NaN where there is none.
 
-    Which run stands beside which does not matter: the runs of a node scatter independently.
+    Which run stands beside which does not matter: the runs of a node scatter independently. Where one side has more, a
+    ratio is of the mean of several.
     """
     most = max(min(map(len, costs)) for case in measured for costs in case.costs.values())
     ratios = np.full((len(names), most, len(measured)), np.nan)
     for number, case in enumerate(measured):
         for node, name in enumerate(names):
-            for run, (old, new) in enumerate(zip(*case.costs.get(name, ((), ())), strict=False)):
-                ratios[node, run, number] = math.log(new) - math.log(old)
+            given = [np.log(side) for side in case.costs.get(name, ((), ()))]
+            pairs = min(map(len, given))
+            if pairs:
+                old, new = ([part.mean() for part in np.array_split(side, pairs)] for side in given)
+                ratios[node, :pairs, number] = np.subtract(new, old)
     return ratios
 
 

@@ -399,8 +399,8 @@ def _failed(launch: Launch) -> bool:
 def _cold(block: Block, launch: Launch) -> Iterator[str]:
     start = launch.startup
     if block.case.definition.sample == "cold start" and launch.failure is None:
-        warm = launch.served or launch.cache_warm or start is None or not start.start_ns
-        if warm or isinstance(start.first_call_ns, Absent):
+        warm = launch.served or launch.cache_warm
+        if warm or start is None or not start.start_ns or isinstance(start.first_call_ns, Absent):
             yield f"a cold start of {one_line(launch.arm)} that is none"
 
 

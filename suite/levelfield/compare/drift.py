@@ -166,11 +166,19 @@ def _movement(old: tuple[Parity, ...], new: tuple[Parity, ...], distance: float 
     if not sound:
         return Movement.BECAME_EQUAL
     digests = {parity.output_sha256 for parity in sound}, {parity.output_sha256 for parity in new}
-    if digests[1] <= digests[0] and "" not in digests[1]:
+    if digests[1] <= digests[0] and "" not in digests[1] and _are_alike(sound, limit):
         return Movement.IDENTICAL
     if distance is None:
         return Movement.UNKNOWN
     return Movement.WITHIN if distance <= limit else Movement.BEYOND
+
+
+def _are_alike(old: Sequence[Parity], limit: float) -> bool:
+    """Return whether old outputs are one and the same but for rounding, so that a new one among them did not move."""
+    if len({parity.output_sha256 for parity in old}) == 1:
+        return True
+    apart, _ = _distance(tuple(old), tuple(old))
+    return apart is None or apart <= limit
 
 
 def _distance(old: tuple[Parity, ...], new: tuple[Parity, ...]) -> tuple[float | None, str]:

@@ -3,6 +3,7 @@
 Any static host serves it, and no page makes a request to another one. Every run is verified first.
 """
 
+import hashlib
 import itertools
 import re
 from collections import Counter
@@ -167,8 +168,8 @@ def _comparisons(runs: SiteRuns, folder: Path, say: Callable[[str], None]) -> li
             except LevelfieldError:
                 continue  # they have no case in common
             name = f"{older.id}--{newer.id}.html"
-            if any(pair.page == f"compare/{name}" for pair in found):  # ids may hold two hyphens, too
-                name = f"{older.id}--{newer.id}--{len(found)}.html"
+            if "--" in older.id or "--" in newer.id:  # two pairs may read alike
+                name = f"{older.id}--{newer.id}--{hashlib.sha256(older.id.encode()).hexdigest()[:8]}.html"
             _write(folder / name, comparison_page.write(made))
             found.append(Pair(older, newer, f"compare/{name}", phrases.first_line(made), len(made.changed)))
     return found
