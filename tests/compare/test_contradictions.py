@@ -109,6 +109,9 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
         small(), (*LAUNCH[:-1], 1, "onnx_sha256"), "0" * 64,
     ),
     "arms with different weights": (small(), (*LAUNCH, "weights_sha256"), "0" * 64),
+    "arms with other weights than those of the run": (
+        small(), ("artifacts",), [{"name": "mlp weights", "sha256": "0" * 64, "size_bytes": 1}],
+    ),
     "a time without its zone": (small(), ("started",), "2026-11-21T10:15:00"),
     "times that cannot be checked": (small(), (*LAUNCH, "started"), "yesterday"),
     "arms with different inputs": (small(), (*LAUNCH, "inputs_sha256"), "0" * 64),

@@ -110,8 +110,12 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         yield "arms with different inputs"
     if answers.differ(block, run.settings.own):
         yield "arms with different tolerances"
-    if len({each.weights_sha256 for each in own if each.weights_sha256}) > 1:
+    weights = {each.weights_sha256 for each in own if each.weights_sha256}
+    stated = {each.sha256 for each in run.artifacts if each.name == f"{block.case.model} weights"}
+    if len(weights) > 1:
         yield "arms with different weights"
+    elif stated and not block.case.converges and not weights <= stated:
+        yield "arms with other weights than those of the run"
     ran = {(each.arm, each.framework_version, each.onnx_sha256) for each in own}
     for arm in sorted(name for name, count in Counter(name for name, *_ in ran).items() if count > 1):
         yield f"launches of {one_line(arm)} in several versions, or of several model files"

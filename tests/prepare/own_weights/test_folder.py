@@ -82,6 +82,14 @@ def test_an_index_that_leaves_the_folder_is_refused(tmp_path: Path, shard: str) 
     assert "outside of the folder" in refused(path).message
 
 
+def test_an_index_that_names_one_file_many_times_is_refused(tmp_path: Path) -> None:
+    path = saved.bert(tmp_path / "several", shards=2)
+    first, second = sorted(set(index(path)["weight_map"].values()))
+    (path / second).unlink()
+    (path / second).symlink_to(first)
+    assert "names one file several times" in refused(path).message
+
+
 @pytest.mark.parametrize("content", [b"", b'{"weight_map": {}}', b"[" * 100_000])
 def test_a_damaged_index_is_refused(tmp_path: Path, content: bytes) -> None:
     path = saved.bert(tmp_path / "several", shards=2)

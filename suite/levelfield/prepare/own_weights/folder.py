@@ -199,6 +199,8 @@ def read(path: Path) -> Folder:
         _require_safetensors(path)
         wanted[SINGLE] = []  # all that it holds
     tensors: dict[str, tuple[str, Mapped]] = {}
+    if len({os.path.realpath(path / shard) for shard in wanted}) < len(wanted):
+        raise LevelfieldError(f"{INDEX} names one file several times, by links to it.", fix=_AGAIN)
     for shard, names in wanted.items():
         mapped = _open(path, shard)
         size_bytes += mapped.size_bytes
