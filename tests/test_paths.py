@@ -99,6 +99,17 @@ begun.wait()
 """
 
 
+def test_a_folder_that_could_not_be_removed_goes_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    with monkeypatch.context() as busy, paths.temporary_folder("busy") as left:
+        busy.setattr(paths, "remove_tree", lambda folder: None)  # a thread still wrote into it
+    assert left.is_dir()
+    with paths.temporary_folder("next"):
+        assert not left.exists()
+
+
 def test_the_temporary_folder_of_a_thread_goes_with_its_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

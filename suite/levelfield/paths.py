@@ -124,9 +124,10 @@ def remove_tree(folder: Path) -> None:
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove a temporary folder; safe to call twice."""
+    """Remove a temporary folder; safe to call twice. Into what stays, a thread still writes: a later command sweeps it."""
     remove_tree(folder)
-    folder.with_suffix(_OWNED).unlink(missing_ok=True)
+    if not folder.exists():
+        folder.with_suffix(_OWNED).unlink(missing_ok=True)
 
 
 def _owned_folder(purpose: str) -> tuple[Path, int]:
@@ -153,8 +154,7 @@ def _sweep(root: Path) -> None:
     for owned in root.glob(f"*{_OWNED}"):
         with contextlib.suppress(OSError), owned.open("r+b") as file:  # another's, or locked: its process lives
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_tree(owned.with_suffix(""))
-            owned.unlink()
+            remove_temporary(owned.with_suffix(""))
 
 
 def allows_programs(folder: Path) -> bool:

@@ -69,7 +69,7 @@ class Place:
         deadline = time.monotonic() + PATIENCE_S
         while (found := self._left()) and time.monotonic() < deadline:
             time.sleep(0.2)
-        kept = {each for each in (self.folder / "cache" / "temporary").glob("*") if each.name != MARK}
+        kept = {each for each in (self.folder / "cache" / "temporary").glob("*") if each.name not in {MARK, ".lock"}}
         stale, self._before = kept & self._before, kept
         return (*found, *map(str, stale))
 
