@@ -116,6 +116,9 @@ def test_the_temporary_folder_of_a_thread_goes_with_its_process(
     """An interrupt ends the command while its threads fetch and build."""
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
     subprocess.run([sys.executable, "-c", ABANDONED], check=True)
+    assert not any(each.is_dir() for each in (tmp_path / "temporary").iterdir())
+    with paths.temporary_folder("next"):  # also what a program that the thread waited for has put there since
+        pass
     assert {each.name for each in (tmp_path / "temporary").iterdir()} == {paths.MARK, ".lock"}
 
 

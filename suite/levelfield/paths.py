@@ -124,7 +124,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove a temporary folder; safe to call twice. Into what stays, a thread still writes: a later command sweeps it."""
+    """Remove a temporary folder; safe to call twice. What cannot be removed yet, a later command sweeps."""
     remove_tree(folder)
     if not folder.exists():
         folder.with_suffix(_OWNED).unlink(missing_ok=True)
@@ -145,7 +145,7 @@ def _owned_folder(purpose: str) -> tuple[Path, int]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = Path(owned).with_suffix("")
         folder.mkdir(0o700)
-    atexit.register(remove_temporary, folder)
+    atexit.register(remove_tree, folder)  # programs that threads wait for may fill it again: a later command sweeps it
     return folder, lock
 
 
