@@ -104,7 +104,7 @@ def test_a_folder_that_could_not_be_removed_goes_with_the_next_one(
 ) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
     with monkeypatch.context() as busy, paths.temporary_folder("busy") as left:
-        busy.setattr(paths, "remove_tree", lambda folder: None)  # a thread still wrote into it
+        busy.setattr(paths, "remove_tree", lambda _: None)  # a thread still wrote into it
     assert left.is_dir()
     with paths.temporary_folder("next"):
         assert not left.exists()
