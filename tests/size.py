@@ -12,13 +12,13 @@ import tokenize
 from pathlib import Path
 
 BUDGET = {  # part: (most lines of code, most files)
-    "suite": (47_107, 400),
+    "suite": (47_117, 400),
     "plugins": (11_000, 140),
     "studies": (7_000, 80),
-    "tests": (32_131, 420),
+    "tests": (32_144, 420),
 }
 """Of suite, tests and words what there is; 40,500 lines in 400 files, 30,000 lines and 28,000 words are wanted."""
-DOCSTRING_LINES = 12_137
+DOCSTRING_LINES = pl_ugins
 TEMPLATE_LINES = 4_000
 DOC_WORDS = 28_000
 REPORTS_MB = 30

@@ -6,7 +6,7 @@ import msgspec
 
 from levelfield.record.schema import Generation, MachineProbe, Round, Run, Turn
 from levelfield.record.states import State, levels, probes_of
-from tests.records_builder import slower, with_generations
+from tests.records_builder import make_noise, slower, with_generations
 
 CALM = MachineProbe(900_000, 400_000, 500_000)
 BUSY = MachineProbe(1_400_000, 400_000, 500_000)
@@ -46,7 +46,7 @@ def probed(
 
     def turns(generation: int, number: int, turn: Turn) -> tuple[Turn, ...]:
         return tuple(
-            slower(
+            awaited(
                 msgspec.structs.replace(turn, probed_before=AROUND[state][0], probed_after=AROUND[state][1]),
                 1.0 if state == "calm" else factors.get(turn.arm, 1.0),
             )
@@ -62,6 +62,15 @@ def probed(
         return msgspec.structs.replace(found, rounds=rounds, levels=levels(looked, kept))
 
     return with_generations(run, generation)
+
+
+def awaited(turn: Turn, factor: float) -> Turn:
+    """Return a turn that takes so many times as long, and for which the supervisor waited little longer."""
+    turn = slower(turn, factor)
+    if turn.window is None or turn.noise is None:
+        return turn
+    taken_ns = turn.window.window_ns + sum(turn.window.rewarm_ns)
+    return msgspec.structs.replace(turn, noise=make_noise(taken_ns, steal=0.001))
 
 
 def agreeing(run: Run, looked: tuple[MachineProbe, ...] = LOOKED) -> Run:

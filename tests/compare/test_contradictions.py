@@ -14,7 +14,7 @@ from tests.analysis.probed import agreeing, probed
 from tests.commands import ROOT, run
 from tests.compare import pairs
 from tests.judged import ITEMS, judged_run
-from tests.records_builder import make_run
+from tests.records_builder import make_run, slower, with_turns
 from tests.share.evidence import broken, check, leave, small
 
 Place = tuple[str | int, ...]
@@ -267,6 +267,15 @@ CHANGES: dict[str, tuple[Run, Place, Any]] = {
 def test_calls_that_fit_into_no_window_are_a_contradiction(field: str, value: int) -> None:
     said = list(contradictions.of(changed(small(), ((*TURN, "window", field), value))))
     assert [each.endswith("that is shorter than its calls") for each in said] == [True]
+
+
+def test_windows_are_about_as_long_as_the_supervisor_waited() -> None:
+    made = make_run(models=["resnet50"], backends=["jax", "onnxruntime"], scenarios=["latency"], max_calls=5)
+    honest = agreeing(probed(made, lambda *_: ("calm",)))
+    assert list(contradictions.of(honest)) == []
+    halved = with_turns(honest, lambda turn: slower(turn, 0.5), "jax")
+    (said,) = contradictions.of(halved)
+    assert said.endswith("windows of jax that are shorter than the supervisor waited for them")
 
 
 def test_a_window_without_a_call_is_a_contradiction() -> None:

@@ -49,9 +49,10 @@ _VERSION = re.compile(r"\d+(\.\w+)+")
 _BEFORE_MEASURING = ("image", "launch", "load")
 FEWEST_WINDOWS = 10
 LEAST_FILLED = 0.75
-"""Share of its median window that an arm's calls take at least. Under contention single windows fall to 0.5."""
-_AROUND_A_CALL_NS = 5_000
-"""What may pass between two calls on a slow machine."""
+"""Share of its median window that an arm's calls take at least, and of what the supervisor waited that windows do: of
+published runs 0.94. Under contention single windows fall to 0.5."""
+_AROUND_A_CALL_NS, _AROUND_A_WINDOW_NS = 5_000, 2_000_000
+"""What may pass between two calls, and between a request and its answer, on a slow machine."""
 LEAST_MEMORY_BYTES = 1 << 22
 """Of a process that runs Python."""
 _SLACK_S = 2.0
@@ -123,6 +124,9 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         shares = _filled(block, arm) if run.imported is None else []
         if len(shares) >= FEWEST_WINDOWS and shares[len(shares) // 2] < LEAST_FILLED:
             yield f"windows of {one_line(arm)} that are longer than their calls"
+        waited = _awaited(block, arm) if block.case.device == "cpu" else []
+        if len(waited) >= FEWEST_WINDOWS and waited[len(waited) // 2] < LEAST_FILLED:
+            yield f"windows of {one_line(arm)} that are shorter than the supervisor waited for them"
     yield from answers.trained(run, block)
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
@@ -471,6 +475,16 @@ def _filled(block: Block, arm: str) -> list[float]:
         (sum(each.samples_ns) / len(each.samples_ns) + _AROUND_A_CALL_NS) * each.calls / each.window_ns
         for each in windows
         if each.samples_ns and each.window_ns > 0
+    )
+
+
+def _awaited(block: Block, arm: str) -> list[float]:
+    """Return which share of what the supervisor waited each probed window takes, with the calls before it, sorted."""
+    taken = [turn for *_, turn in turns(block) if turn.arm == arm and isinstance(turn.probed_before, MachineProbe)]
+    return sorted(
+        (each.window.window_ns + sum(each.window.rewarm_ns) + _AROUND_A_WINDOW_NS) / each.noise.elapsed_ns
+        for each in taken
+        if each.window is not None and each.noise is not None and each.noise.elapsed_ns > 0
     )
 
 
