@@ -18,7 +18,7 @@ BUDGET = {  # part: (most lines of code, most files)
     "tests": (32_144, 420),
 }
 """Of suite, tests and words what there is; 40,500 lines in 400 files, 30,000 lines and 28,000 words are wanted."""
-DOCSTRING_LINES = pl_ugins
+DOCSTRING_LINES = 12_139
 TEMPLATE_LINES = 4_000
 DOC_WORDS = 28_000
 REPORTS_MB = 30

@@ -27,10 +27,8 @@ from levelfield.record.schema import (
     ControlDraw,
     DataSet,
     Fact,
-    Failure,
     FailureKind,
     Fingerprint,
-    Generation,
     Image,
     Imported,
     Launch,
@@ -442,27 +440,29 @@ def _why_invalid(launch: Launch) -> str:
 
 def _lacking(block: Block, arm: str, values: int) -> str:
     """Say what of an arm's launches is missing, of which so many have a value; empty: nothing is."""
-    whole = [generation for generation in block.generations if generation.complete]
-    lost = sum(any(each.kind in ranks.NO_FAULT_OF_AN_ARM for each in _failures(one, arm)) for one in whole)
+    whole = launched = lost = measured = failed = 0
+    for generation in block.generations:
+        own = [launch for launch in generation.launches if launch.arm == arm]
+        taken = [turn for round_ in generation.rounds for turn in round_.turns if turn.arm == arm]
+        kinds = {each.failure.kind for each in own if each.failure is not None}
+        kinds |= {each.failure.kind for each in taken if each.failure is not None}
+        failed += bool(kinds)
+        if generation.complete:
+            whole += 1
+            launched += bool(own)
+            measured += bool(taken)
+            lost += not kinds.isdisjoint(ranks.NO_FAULT_OF_AN_ARM)
     if lost:
-        return f"{lost} of {len(whole)} launches were lost to the engine or an interruption"
-    launched = sum(any(each.arm == arm for each in one.launches) for one in whole)
-    if block.left or any(_failures(one, arm) for one in block.generations):
+        return f"{lost} of {whole} launches were lost to the engine or an interruption"
+    if block.left or failed:
         return ""
-    if launched < len(whole):
-        return f"{len(whole) - launched} of {len(whole)} generations lack it"
-    if block.case.timed:
-        values = sum(any(turn.arm == arm for taken in one.rounds for turn in taken.turns) for one in whole)
+    if launched < whole:
+        return f"{whole - launched} of {whole} generations lack it"
+    values = measured if block.case.timed else values
     if values < launched:
         return f"{launched - values} of {launched} launches have no value"
     invalid = next(filter(None, (_why_invalid(launch) for _, launch in collect.launches(block, arm))), "")
     return f"LoadGen calls it invalid: {invalid}" if invalid else ""
-
-
-def _failures(generation: Generation, arm: str) -> list[Failure]:
-    found = [each.failure for each in generation.launches if each.arm == arm]
-    found += [turn.failure for taken in generation.rounds for turn in taken.turns if turn.arm == arm]
-    return [each for each in found if each is not None]
 
 
 def _canary(found: Canary | None) -> Answer | None:

@@ -128,6 +128,7 @@ def _block(run: Run, block: Block) -> Iterator[str]:
         if len(waited) >= FEWEST_WINDOWS and waited[len(waited) // 2] < LEAST_FILLED:
             yield f"windows of {one_line(arm)} that are shorter than the supervisor waited for them"
     yield from answers.trained(run, block)
+    asked = {arm.id: _version_of(arm.version or "") for arm in block.arms}
     for generation in block.generations:
         failed = {launch.arm for launch in generation.launches if _failed(launch)}
         compared = {each.arm: each.parity is not None or each.arm == block.canary for each in generation.launches}
@@ -135,7 +136,9 @@ def _block(run: Run, block: Block) -> Iterator[str]:
             yield "a launch of an arm that it does not have"
         for launch in generation.launches:
             yield from _launch(block, launch)
-            yield from _version(block, launch)
+            version = _public(launch.framework_version)
+            if asked.get(launch.arm) and version and canonicalize_version(version) != asked[launch.arm]:
+                yield f"a launch of {one_line(launch.arm)} in version {one_line(launch.framework_version)}"
             yield from _cold(block, launch) if run.imported is None else ()
             yield from answers.of(block, launch, own=run.settings.own is not None)
         for turn in (each for round_ in generation.rounds for each in round_.turns):
@@ -410,13 +413,6 @@ def _cold(block: Block, launch: Launch) -> Iterator[str]:
         warm = launch.served or launch.cache_warm
         if warm or start is None or not start.start_ns or isinstance(start.first_call_ns, Absent):
             yield f"a cold start of {one_line(launch.arm)} that is none"
-
-
-def _version(block: Block, launch: Launch) -> Iterator[str]:
-    arm = next((each for each in block.arms if each.id == launch.arm), None)
-    asked = _version_of(arm.version or "") if arm is not None else ""
-    if asked and launch.framework_version and canonicalize_version(_public(launch.framework_version)) != asked:
-        yield f"a launch of {one_line(launch.arm)} in version {one_line(launch.framework_version)}"
 
 
 def _version_of(reference: str) -> str:
