@@ -12,7 +12,7 @@ import tokenize
 from pathlib import Path
 
 BUDGET = {  # part: (most lines of code, most files)
-    "suite": (47_117, 400),
+    "suite": (47_118, 400),
     "plugins": (11_000, 140),
     "studies": (7_000, 80),
     "tests": (32_144, 420),

@@ -1,6 +1,5 @@
 """What changed around the numbers: two sides' hardware and environments, fact by fact, changed ones first."""
 
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -59,15 +58,18 @@ def have_same_hardware(runs: Sequence[Reduced]) -> bool | None:
 
 def among(runs: Iterable[Reduced]) -> list[str]:
     """Return what differs between the hardware of any two of these runs, one phrase each."""
-    pairs = itertools.combinations(runs, 2)
-    found = (each for one, other in pairs for each in hardware_differences(one.hardware, other.hardware))
-    return list(dict.fromkeys(found))
+    values: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for name, value in run.hardware.items():
+            if is_known(value):
+                values.setdefault(name, {})[value] = None
+    return [f"{name} ({' and '.join(found)})" for name, found in values.items() if len(found) > 1]
 
 
 def known_hardware(runs: Sequence[Reduced]) -> dict[str, str]:
     """Return what is known of the hardware of like runs, by any of them."""
-    known = ({name: value for name, value in run.hardware.items() if is_known(value)} for run in reversed(runs))
-    return runs[0].hardware | dict(itertools.chain.from_iterable(each.items() for each in known))
+    facts = (fact for run in reversed(runs) for fact in run.hardware.items())
+    return runs[0].hardware | {name: value for name, value in facts if is_known(value)}
 
 
 def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:

@@ -262,7 +262,8 @@ def signing(folder: Path, run: Run, carried: Evidence, key: Path) -> Iterator[tu
     Raises LevelfieldError: the key does not sign, the disk is full, or the folder holds the statement of another run;
     statement and signature are then as they were.
     """
-    if _of_another(folder, carried):
+    there = content_of(folder / statement.NAME, statement.MAX_BYTES)
+    if there is not None and not _is_of(there, carried):
         raise LevelfieldError(
             f"{folder / statement.NAME} is of another run, and would be replaced.",
             fix="Copy the page into a folder of its own, and sign it there.",
@@ -285,11 +286,10 @@ def _signed(carried: Evidence, text: bytes, signature: str, missing: Sequence[st
     return msgspec.structs.replace(carried, statement=text.decode(), signature=signature), incomplete
 
 
-def _of_another(folder: Path, carried: Evidence) -> bool:
-    """Return whether the statement in a folder is none of this record: its page came from elsewhere."""
-    stated = content_of(folder / statement.NAME, statement.MAX_BYTES)
-    known = statement.read(stated) if stated is not None else None
-    return stated is not None and (known is None or known.record_sha256 != carried.sha256)
+def _is_of(stated: bytes, carried: Evidence) -> bool:
+    """Return whether a statement is of this record: a page may lie in the folder of another run."""
+    known = statement.read(stated)
+    return known is not None and known.record_sha256 == carried.sha256
 
 
 def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -319,13 +319,12 @@ def evidence_of(record: Path, content: bytes) -> Evidence:
     """Return what the page of an earlier run carries: also its statement, where that is of this record."""
     carried = pages.pack(content)
     stated = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
-    if stated is not None and not _of_another(record.parent, carried):
+    if stated is not None and _is_of(stated, carried):
         signature = content_of(record.parent / statement.SIGNATURE, statement.MAX_SIGNATURE_BYTES) or b""
     else:
         file = content_of(record, pages.MAX_BYTES) or b""
         stated, signature = (part.encode() for part in pages.split(file)[1]) if pages.is_page(file) else (b"", b"")
-    known = statement.read(stated)
-    if known is None or known.record_sha256 != carried.sha256:
+    if not _is_of(stated, carried):
         return carried
     try:
         return msgspec.structs.replace(carried, statement=stated.decode(), signature=signature.decode("ascii"))
