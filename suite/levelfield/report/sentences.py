@@ -451,7 +451,7 @@ LABELS = {
     "smoke": "A smoke run: it shows whether everything works and computes the same. It ranks nothing.",
     "emulated": "The processor was emulated: no time in this report says anything about a real one.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
-    "so-far": "A first ranking, of two backends: the images of the others were not there yet.",
+    "so-far": "A first ranking, of the two backends whose images are soonest made: the others were not measured.",
     "demonstration": "A demonstration: not to be cited as a result.",
 }
 
